@@ -1,0 +1,18 @@
+"""A load carried by one link."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Payload:
+    """A rigid point load on one link.
+
+    Attributes:
+        mass: kilograms.
+        com: position of the load in the link's frame, metres; None is the link's own centre of mass.
+    """
+
+    mass: float
+    com: tuple[float, float, float] | None = None
