@@ -6,6 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from gapless.motions.excitation import multisine
+from gapless.recordings.recording import Recording
+from gapless.robots import Robot
+from gapless.worlds import MujocoWorld
+from gapless.worlds.record import record
+
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
@@ -15,3 +21,25 @@ def shared_data() -> Path:
     if not SHARED_DATA.is_dir():
         pytest.skip("the real recordings (../shared/data) are not on this machine")
     return SHARED_DATA
+
+
+@pytest.fixture(scope="session")
+def arms() -> Robot:
+    """The upper body of a G1, pelvis fixed."""
+    return Robot.load("g1", mount="fixed", lock=["legs"])
+
+
+@pytest.fixture(scope="session")
+def so101() -> Robot:
+    """A six-joint arm."""
+    return Robot.load("so101", mount="fixed")
+
+
+@pytest.fixture(scope="session")
+def clips(arms: Robot) -> list[Recording]:
+    """Three short motions of the upper body, recorded in its own nominal world."""
+    world = MujocoWorld(arms)
+    return [
+        record(world, multisine(arms, 3.0, 50, seed=s), f"motion_{s}", start=world.home())
+        for s in range(3)
+    ]

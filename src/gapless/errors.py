@@ -22,6 +22,10 @@ class DataError(GaplessError):
     """A recording's content cannot be used: time, units, order or coverage."""
 
 
+class ArtifactError(GaplessError):
+    """An artifact cannot be published: it exists, or the disk refuses it."""
+
+
 class ModelError(GaplessError):
     """A robot model cannot be built or simulated as described."""
 

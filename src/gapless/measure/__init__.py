@@ -1,0 +1,8 @@
+"""Measure: replay, metrics and attribution."""
+
+from gapless.measure.attribution import Attribution as Attribution
+from gapless.measure.attribution import attribute as attribute
+from gapless.measure.gap import Gap as Gap
+from gapless.measure.measure import measure as measure
+from gapless.measure.replay import Replay as Replay
+from gapless.measure.replay import replay as replay

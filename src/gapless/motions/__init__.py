@@ -1,0 +1,1 @@
+"""Motions: excitation trajectories and reference motions."""

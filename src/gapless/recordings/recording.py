@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gapless.errors import DataError
+from gapless.errors import DataError, unknown
 from gapless.recordings.conditions import Conditions
 
 JOINT_CHANNELS = {
@@ -111,11 +111,17 @@ class Recording:
 
     def column(self, joint: str) -> int:
         """Column of a joint."""
-        from gapless.errors import unknown
-
         if joint not in self.joints:
             raise unknown("joint", joint, self.joints)
         return self.joints.index(joint)
+
+    def with_reference_as_command(self) -> Recording:
+        """The recorded positions as their own commands, each one step ahead of its result.
+
+        For reference motions, which command nothing: replaying them shows how well the robot's
+        controller follows the reference, not a gap between simulator and robot.
+        """
+        return replace(self, target=np.concatenate([self.q[1:], self.q[-1:]]))
 
     def clip(self, start: int, stop: int) -> Recording:
         """The samples start:stop as a recording of its own."""

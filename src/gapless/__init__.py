@@ -1,0 +1,50 @@
+"""gapless: from a robot's own recordings to a simulator that behaves like that robot."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gapless.errors import GaplessError as GaplessError
+    from gapless.measure import Gap as Gap
+    from gapless.measure import measure as measure
+    from gapless.recordings import Conditions as Conditions
+    from gapless.recordings import Dataset as Dataset
+    from gapless.recordings import Recording as Recording
+    from gapless.recordings import check_dataset as check_dataset
+    from gapless.recordings import import_dataset as import_dataset
+    from gapless.robots import Payload as Payload
+    from gapless.robots import Robot as Robot
+    from gapless.worlds import Effects as Effects
+    from gapless.worlds import MujocoWorld as MujocoWorld
+    from gapless.worlds import World as World
+
+_HOME = {
+    "GaplessError": "errors",
+    "Robot": "robots",
+    "Payload": "robots",
+    "Recording": "recordings",
+    "Conditions": "recordings",
+    "Dataset": "recordings",
+    "import_dataset": "recordings",
+    "check_dataset": "recordings",
+    "World": "worlds",
+    "Effects": "worlds",
+    "MujocoWorld": "worlds",
+    "Gap": "measure",
+    "measure": "measure",
+}
+__all__ = list(_HOME)
+__version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name when it is first used, so that importing gapless stays light."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'gapless' has no attribute {name!r}")
+    return getattr(import_module(f"gapless.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

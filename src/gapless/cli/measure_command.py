@@ -1,0 +1,85 @@
+"""`gapless measure`: how far a simulator is from a dataset, where and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from gapless.cli.terminal import console, parse, progress, save_json
+
+
+@dataclass(frozen=True)
+class Measure:
+    """Replay a dataset in MuJoCo and print the gap: by horizon, by joint, by cause."""
+
+    dataset: Annotated[Path, tyro.conf.Positional]
+    """Folder of a dataset; make one with gapless import."""
+    robot: str | None = None
+    """Built-in robot or path of an .xml or .urdf; the dataset's own by default."""
+    mount: str | None = None
+    """free, fixed, or the link that is clamped; the robot's usual mount by default."""
+    lock: tuple[str, ...] = ()
+    """Joints or joint groups to weld at their default angle."""
+    horizons: tuple[str, ...] = ("0.25", "0.5", "1.0", "full")
+    """Seconds replayed from recorded states; "full" is the whole clip."""
+    windows: int | None = None
+    """At most this many windows of each recording and horizon; all by default."""
+    threshold: float = 0.5
+    """Joint error that counts as a large gap, rad."""
+    causes: bool = True
+    """Attribute the error to likely causes."""
+    reference_as_command: bool = False
+    """Play recorded positions as commands, for reference motions that command nothing."""
+    json: Path | None = None
+    """File for the figures."""
+    plots: Path | None = None
+    """Folder for a PNG of command, real and simulated curves of each recording."""
+
+
+def run(arguments: list[str]) -> int:
+    """Parse and run."""
+    args = parse(Measure, "measure", arguments)
+    from gapless.measure import measure
+    from gapless.recordings import Dataset
+    from gapless.robots import Robot
+    from gapless.worlds import MujocoWorld
+
+    dataset = Dataset.open(args.dataset)
+    robot = Robot.load(args.robot or dataset.robot, mount=args.mount, lock=args.lock)
+    recordings = _Commanded(dataset) if args.reference_as_command else dataset
+    world = MujocoWorld(robot, dataset.rate)
+    with progress("measuring") as report:
+        gap = measure(
+            recordings,  # type: ignore[arg-type]
+            world,
+            horizons=[h if h == "full" else float(h) for h in args.horizons],
+            threshold=args.threshold,
+            windows=args.windows,
+            attribution=args.causes,
+            progress=report,
+        )
+    console().print(gap)
+    save_json(args.json, gap.to_dict())
+    if args.plots:
+        from gapless.measure.plots import plot_recordings
+
+        for path in plot_recordings(recordings, world, args.plots):
+            console(stderr=True).print(f"picture written to {path}")
+    return 0
+
+
+class _Commanded:
+    """A dataset whose recorded positions serve as their own commands."""
+
+    def __init__(self, dataset: object) -> None:
+        self._dataset = dataset
+        self.rate = dataset.rate  # type: ignore[attr-defined]
+
+    def __len__(self) -> int:
+        return len(self._dataset)  # type: ignore[arg-type]
+
+    def __getitem__(self, index: int) -> object:
+        return self._dataset[index].with_reference_as_command()  # type: ignore[index]

@@ -1,0 +1,241 @@
+"""Attribution: how much of each joint's error each likely cause explains.
+
+Every candidate cause is simulated on the recording's own windows; what it changes is the direction
+in which it can move the simulator. The error is then explained, joint by joint, by as few of these
+directions as do it, and the cause is simulated again at the size found, since most are not linear.
+Only the recordings and the nominal robot are used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import lsq_linear
+
+from gapless.measure.causes import CAUSES, Cause, Scale
+from gapless.measure.replay import Replay, replay
+from gapless.recordings.recording import Recording
+from gapless.worlds.mujoco import MujocoWorld
+
+ROUNDS = 3
+WORTHWHILE = 0.02
+"""A further cause must explain this share of a joint's error to be named."""
+
+
+@dataclass(frozen=True)
+class Attribution:
+    """Shares of the squared replay error.
+
+    Attributes:
+        causes: names, the columns of the arrays; units of the amplitudes beside them.
+        joints: names, the rows.
+        share: (J, C) share of a joint's squared error that a cause explains.
+        amplitude: (J, C) how large the cause would have to be, in its unit.
+        weight: (J,) each joint's part of the whole squared error.
+        horizon: seconds replayed.
+        windows: how many.
+    """
+
+    causes: tuple[str, ...]
+    units: tuple[str, ...]
+    joints: tuple[str, ...]
+    share: np.ndarray
+    amplitude: np.ndarray
+    weight: np.ndarray
+    horizon: float
+    windows: int
+
+    @property
+    def remains(self) -> np.ndarray:
+        """(J,) share that no cause explains."""
+        return 1.0 - self.share.sum(axis=1)
+
+    @property
+    def overall(self) -> dict[str, float]:
+        """Share of the whole error for each cause, largest first; "remains" is last."""
+        known = np.isfinite(self.share).all(axis=1)
+        total = (self.weight[known, None] * self.share[known]).sum(axis=0)
+        ranked = sorted(zip(self.causes, total.tolist(), strict=True), key=lambda c: -c[1])
+        return {**dict(ranked), "remains": float(self.weight[known].sum() - total.sum())}
+
+    @property
+    def ranking(self) -> tuple[str, ...]:
+        """Causes, the one that explains most first."""
+        return tuple(c for c in self.overall if c != "remains")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return {
+            "horizon": self.horizon,
+            "windows": self.windows,
+            "overall": self.overall,
+            "units": dict(zip(self.causes, self.units, strict=True)),
+            "joints": {
+                joint: {
+                    "weight": float(self.weight[j]),
+                    "share": dict(zip(self.causes, self.share[j].tolist(), strict=True)),
+                    "amplitude": dict(zip(self.causes, self.amplitude[j].tolist(), strict=True)),
+                    "remains": float(self.remains[j]),
+                }
+                for j, joint in enumerate(self.joints)
+                if np.isfinite(self.share[j]).all()
+            },
+        }
+
+
+def attribute(
+    recordings: Sequence[Recording],
+    world: MujocoWorld,
+    horizon: float = 0.5,
+    max_windows: int = 160,
+) -> Attribution:
+    """Attribute the replay error of recordings to causes.
+
+    Args:
+        recordings: with commands, of the world's robot and rate.
+        world: the nominal simulator.
+        horizon: seconds replayed from recorded states.
+        max_windows: evenly chosen over the recordings; more is slower and steadier.
+    """
+    chosen = _spread(recordings, max_windows)
+    limit = max(1, max_windows // max(1, len(chosen)))
+    base = replay(chosen, world, horizon, limit)
+    scale = Scale(
+        error=_rms(_errors(base)),
+        speed=_rms(_speeds(base)),
+        rate=world.rate,
+        mass=float(world.model.body_mass.sum()),
+    )
+    size = {c.name: c.first(world.robot, scale) for c in CAUSES}
+    weight = _weights(_errors(base))
+    for last in (*[False] * (ROUNDS - 1), True):
+        moved = {c.name: _moved(c, size[c.name], chosen, world, horizon, limit, base) for c in CAUSES}
+        shares, factors = _explain(_errors(base), moved, size, world)
+        if not last:
+            size = {c.name: _next_size(c, size[c.name], factors[c.name], weight) for c in CAUSES}
+    return Attribution(
+        causes=tuple(c.name for c in CAUSES),
+        units=tuple(c.unit for c in CAUSES),
+        joints=world.robot.joints.names,
+        share=shares,
+        amplitude=np.stack([size[c.name] * factors[c.name] for c in CAUSES], axis=1),
+        weight=weight,
+        horizon=horizon,
+        windows=sum(len(r.starts) for r in base),
+    )
+
+
+def _spread(recordings: Sequence[Recording], most: int) -> list[Recording]:
+    """Up to `most` recordings, evenly chosen; only these are read."""
+    count = min(most, len(recordings))
+    return [recordings[i] for i in np.linspace(0, len(recordings) - 1, count).round().astype(int)]
+
+
+def _errors(replays: list[Replay]) -> np.ndarray:
+    """(N, J) simulated minus real position of all windows, NaN where it may not be used."""
+    return np.concatenate([r.error[:, 1:].reshape(-1, r.error.shape[-1]) for r in replays])
+
+
+def _speeds(replays: list[Replay]) -> np.ndarray:
+    return np.concatenate([r.real.dq[:, 1:].reshape(-1, r.error.shape[-1]) for r in replays])
+
+
+def _rms(values: np.ndarray) -> np.ndarray:
+    return np.sqrt(np.nan_to_num(values**2).sum(axis=0) / np.maximum(1, np.isfinite(values).sum(0)))
+
+
+def _weights(error: np.ndarray) -> np.ndarray:
+    energy = np.nan_to_num(error**2).sum(axis=0)
+    return energy / max(energy.sum(), 1e-30)
+
+
+def _moved(
+    cause: Cause,
+    size: np.ndarray,
+    recordings: list[Recording],
+    world: MujocoWorld,
+    horizon: float,
+    limit: int,
+    base: list[Replay],
+) -> np.ndarray:
+    """(N, J) how the simulator moves under a cause of this size, rad."""
+    robot = world.robot
+    changed = [cause.load(r, robot, size) if cause.load else r for r in recordings]
+    played = replay(changed, cause.apply(world, size), horizon, limit)
+    pairs: Iterator[tuple[Replay, Replay]] = zip(played, base, strict=True)
+    parts = [np.where(a.usable & b.usable, a.sim.q - b.sim.q, np.nan)[:, 1:] for a, b in pairs]
+    return np.concatenate([p.reshape(-1, p.shape[-1]) for p in parts])
+
+
+def _explain(
+    error: np.ndarray, moved: dict[str, np.ndarray], size: dict[str, np.ndarray], world: MujocoWorld
+) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """(J, C) shares, and for each cause the (J,) factor by which its probe should grow."""
+    joints = error.shape[1]
+    shares = np.full((joints, len(CAUSES)), np.nan)
+    factors = {c.name: np.zeros(joints) for c in CAUSES}
+    lowest = {c.name: c.lowest(world.robot) / size[c.name] for c in CAUSES}
+    for j in range(joints):
+        columns = np.stack([moved[c.name][:, j] for c in CAUSES], axis=1)
+        good = np.isfinite(error[:, j]) & np.isfinite(columns).all(axis=1)
+        wanted = -error[good, j]
+        if not good.any() or not (wanted**2).sum() > 0:
+            continue
+        bounds = np.array([lowest[c.name][j] for c in CAUSES])
+        shares[j], found = _few_causes(columns[good], wanted, bounds)
+        for c, value in zip(CAUSES, found, strict=True):
+            factors[c.name][j] = value
+    return shares, factors
+
+
+def _few_causes(
+    columns: np.ndarray, wanted: np.ndarray, lowest: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Explain `wanted` by the fewest columns: add the best one while it is worthwhile.
+
+    Returns:
+        (C,) shares of the squared norm, summing to R², and (C,) factors.
+    """
+    total = float(wanted @ wanted)
+    chosen: list[int] = []
+    factors, explained = np.zeros(columns.shape[1]), 0.0
+    while len(chosen) < columns.shape[1]:
+        trials = {
+            c: _fit(columns[:, [*chosen, c]], wanted, lowest[[*chosen, c]])
+            for c in range(columns.shape[1])
+            if c not in chosen
+        }
+        best = max(trials, key=lambda c: trials[c][1])
+        if trials[best][1] - explained < WORTHWHILE * total:
+            break
+        chosen.append(best)
+        factors[:] = 0.0
+        factors[chosen], explained = trials[best]
+    return factors * (columns.T @ wanted) / total, factors
+
+
+def _fit(columns: np.ndarray, wanted: np.ndarray, lowest: np.ndarray) -> tuple[np.ndarray, float]:
+    """Bounded least squares; returns the factors and the squared norm explained."""
+    norm = np.linalg.norm(columns, axis=0)
+    norm = np.where(norm > 0, norm, 1.0)
+    low = np.minimum(lowest * norm, 0.0) - 1e-12
+    solution = lsq_linear(columns / norm, wanted, bounds=(low, np.inf), method="bvls").x
+    left = wanted - columns / norm @ solution
+    return solution / norm, float(wanted @ wanted - left @ left)
+
+
+def _next_size(
+    cause: Cause, size: np.ndarray, factor: np.ndarray, weight: np.ndarray
+) -> np.ndarray:
+    """Move a probe to the size found; where the cause was not chosen, keep it.
+
+    Probes stay positive: a cause that is smaller than nominal shows as a negative factor.
+    """
+    growth = np.clip(np.abs(factor), 0.05, 5)
+    if cause.shared:
+        named = weight * (factor != 0)
+        return size * (named @ growth / named.sum() if named.sum() > 0 else 1.0)
+    return np.where(factor != 0, size * growth, size)

@@ -1,0 +1,174 @@
+"""The causes a gap is attributed to, each as a change to a simulated robot.
+
+An amplitude is one number a joint; zero is the nominal robot, and the change grows with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gapless.recordings.conditions import Conditions
+from gapless.recordings.recording import Recording
+from gapless.robots import Payload, Robot
+from gapless.worlds.effects import Effects
+from gapless.worlds.mujoco import MujocoWorld
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What sets the size of a first probe.
+
+    Attributes:
+        error: (J,) RMS replay error, rad.
+        speed: (J,) RMS speed, rad/s.
+        rate: control rate, Hz.
+        mass: of the whole robot, kg.
+    """
+
+    error: np.ndarray
+    speed: np.ndarray
+    rate: float
+    mass: float
+
+
+@dataclass(frozen=True)
+class Cause:
+    """One candidate.
+
+    Attributes:
+        name: as reports show it.
+        unit: of its amplitude.
+        first: (J,) amplitude of the first probe.
+        lowest: (J,) most negative amplitude that makes sense, in units of 1.
+        apply: the world with that amplitude.
+        load: the recordings with that amplitude, for causes that ride on conditions.
+        shared: True where one amplitude serves all joints.
+    """
+
+    name: str
+    unit: str
+    first: Callable[[Robot, Scale], np.ndarray]
+    lowest: Callable[[Robot], np.ndarray]
+    apply: Callable[[MujocoWorld, np.ndarray], MujocoWorld]
+    load: Callable[[Recording, Robot, np.ndarray], Recording] | None = None
+    shared: bool = False
+
+
+def _joints(robot: Robot) -> int:
+    return len(robot.joints.names)
+
+
+def _nothing_less(robot: Robot) -> np.ndarray:
+    return np.zeros(_joints(robot))
+
+
+def _friction_that_explains(robot: Robot, scale: Scale) -> np.ndarray:
+    """The dry friction under which a PD loop would rest at the error seen."""
+    limit = np.where(robot.joints.effort > 0, 0.3 * robot.joints.effort, np.inf)
+    return np.clip(robot.joints.kp * scale.error, 1e-4, limit)
+
+
+def _viscous_that_explains(robot: Robot, scale: Scale) -> np.ndarray:
+    return _friction_that_explains(robot, scale) / np.maximum(scale.speed, 0.1)
+
+
+def _with_damping(world: MujocoWorld, amount: np.ndarray) -> MujocoWorld:
+    joints = world.robot.joints
+    return world.variant(robot=world.robot.with_joints(damping=joints.damping + amount))
+
+
+def _with_dry_friction(world: MujocoWorld, amount: np.ndarray) -> MujocoWorld:
+    joints = world.robot.joints
+    return world.variant(robot=world.robot.with_joints(frictionloss=joints.frictionloss + amount))
+
+
+def _with_weaker_gain(world: MujocoWorld, loss: np.ndarray) -> MujocoWorld:
+    joints = world.robot.joints
+    return world.variant(robot=world.robot.with_joints(kp=joints.kp * (1 - loss)))
+
+
+def _weaken_logged_gains(recording: Recording, robot: Robot, loss: np.ndarray) -> Recording:
+    """Gains a log states replace the robot's own, so the loss must reach them too."""
+    gains = {
+        joint: (kp * (1 - loss[robot.joints.index(joint)]), kd)
+        for joint, (kp, kd) in recording.conditions.gains.items()
+        if joint in robot.joints.names
+    }
+    return replace(recording, conditions=replace(recording.conditions, gains=gains))
+
+
+def _with_delay(world: MujocoWorld, seconds: np.ndarray) -> MujocoWorld:
+    return world.variant(effects=replace(world.effects, delay=world.effects.delay + seconds))
+
+
+def _with_backlash(world: MujocoWorld, width: np.ndarray) -> MujocoWorld:
+    return world.variant(effects=replace(world.effects, backlash=world.effects.backlash + width))
+
+
+def load_links(robot: Robot) -> tuple[str, ...]:
+    """Where an unknown load is looked for: the end effectors, or the root of a standing robot."""
+    links = tuple(dict.fromkeys(point.body for point in robot.end_effectors))
+    return links if links and robot.mount != "free" else (robot.root,)
+
+
+def _carry(recording: Recording, robot: Robot, mass: np.ndarray) -> Recording:
+    """Add the load to every candidate link."""
+    extra = float(mass[0])
+    loads = dict(recording.conditions.payloads or {})
+    for link in load_links(robot):
+        old = loads.get(link, Payload(0.0))
+        loads[link] = Payload(old.mass + extra, old.com)
+    conditions: Conditions = replace(recording.conditions, payloads=loads)
+    return replace(recording, conditions=conditions)
+
+
+CAUSES = (
+    Cause(
+        "gravity/payload",
+        "kg",
+        first=lambda robot, scale: np.full(_joints(robot), 0.02 * scale.mass),
+        lowest=lambda robot: np.full(_joints(robot), -np.inf),
+        apply=lambda world, _: world,
+        load=_carry,
+        shared=True,
+    ),
+    Cause(
+        "viscous friction",
+        "N·m·s/rad",
+        first=_viscous_that_explains,
+        lowest=lambda robot: -robot.joints.damping,
+        apply=_with_damping,
+    ),
+    Cause(
+        "dry friction",
+        "N·m",
+        first=_friction_that_explains,
+        lowest=lambda robot: -robot.joints.frictionloss,
+        apply=_with_dry_friction,
+    ),
+    Cause(
+        "gain error",
+        "share of kp lost",
+        first=lambda robot, _: np.full(_joints(robot), 0.15),
+        lowest=lambda robot: np.full(_joints(robot), -3.0),
+        apply=_with_weaker_gain,
+        load=_weaken_logged_gains,
+    ),
+    Cause(
+        "delay",
+        "s",
+        first=lambda robot, scale: np.full(_joints(robot), 1 / scale.rate),
+        lowest=_nothing_less,
+        apply=_with_delay,
+    ),
+    Cause(
+        "backlash",
+        "rad",
+        first=lambda _, scale: np.clip(2 * scale.error, 0.002, 0.1),
+        lowest=_nothing_less,
+        apply=_with_backlash,
+    ),
+)

@@ -1,0 +1,121 @@
+"""measure(): replay a dataset in a world and score it, in bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from gapless.errors import DataError
+from gapless.measure.attribution import attribute
+from gapless.measure.gap import Gap
+from gapless.measure.replay import COPIES, FULL, Horizon, replay
+from gapless.measure.score import ClipGap, score
+from gapless.recordings.recording import Recording
+from gapless.robots import Kinematics
+from gapless.worlds.mujoco import MujocoWorld
+from gapless.worlds.world import World
+
+if TYPE_CHECKING:
+    from gapless.recordings import Dataset
+
+HORIZONS: tuple[Horizon, ...] = (0.25, 0.5, 1.0, FULL)
+GROUP_FRAMES = 60_000
+"""Frames held at once; a dataset larger than memory is read in such groups."""
+
+Progress = Callable[[int, int], None]
+"""Called with recordings done and recordings in all."""
+
+
+def measure(
+    dataset: Dataset | Sequence[Recording],
+    world: World,
+    *,
+    horizons: Sequence[Horizon] = HORIZONS,
+    threshold: float = 0.5,
+    windows: int | None = None,
+    attribution: bool = False,
+    progress: Progress | None = None,
+) -> Gap:
+    """Measure how far a world is from recordings.
+
+    Args:
+        dataset: recordings of the world's robot; their rate decides the world's.
+        world: the simulator that is judged.
+        horizons: seconds replayed from recorded states, or "full".
+        threshold: |Δq| that counts as a large gap, rad.
+        windows: at most this many windows of each recording and horizon; None takes all.
+        attribution: also attribute the error to causes (a MujocoWorld only).
+        progress: told how many recordings are done.
+    """
+    if not len(dataset):
+        raise DataError("there is no recording to measure")
+    world = world.at_rate(_rate(dataset))
+    kinematics = Kinematics.of(world.robot)
+    clips: list[ClipGap] = []
+    skipped = _Skipped()
+    done = 0
+    for group in _groups(dataset):
+        for horizon in horizons:
+            found = replay(group, world, horizon, windows)
+            skipped.note(group, found, horizon)
+            clips += [score(r, world.robot, kinematics, threshold) for r in found]
+        done += len(group)
+        if progress:
+            progress(done, len(dataset))
+    if not clips:
+        raise DataError("nothing could be replayed: " + "; ".join(skipped.lines()))
+    causes = attribute(dataset, world) if attribution and isinstance(world, MujocoWorld) else None
+    order = {h: i for i, h in enumerate(horizons)}
+    return Gap(
+        identity=world.identity,
+        joints=world.robot.joints.names,
+        end_effectors=tuple(p.name for p in world.robot.end_effectors),
+        clips=tuple(sorted(clips, key=lambda c: order[c.horizon])),
+        skipped=tuple(skipped.lines()),
+        attribution=causes,
+    )
+
+
+def _rate(dataset: Dataset | Sequence[Recording]) -> float:
+    rate = getattr(dataset, "rate", None)
+    return float(rate if rate is not None else dataset[0].rate)
+
+
+def _groups(recordings: Iterable[Recording]) -> Iterator[list[Recording]]:
+    """Recordings that fill a batch of copies together without filling the memory."""
+    group: list[Recording] = []
+    frames = 0
+    for recording in recordings:
+        group.append(recording)
+        frames += len(recording)
+        if frames >= GROUP_FRAMES or len(group) >= COPIES:
+            yield group
+            group, frames = [], 0
+    if group:
+        yield group
+
+
+class _Skipped:
+    """What could not be computed, said once for all recordings it is true of."""
+
+    def __init__(self) -> None:
+        self._recordings: dict[str, list[str]] = {}
+
+    def note(self, group: list[Recording], found: list, horizon: Horizon) -> None:
+        replayed = {id(r.recording) for r in found}
+        for recording in group:
+            if id(recording) not in replayed:
+                self._add(f"no unbroken stretch of {horizon} s", recording.name)
+            if "torque" not in recording.channels:
+                self._add("torque error (no torque was logged)", recording.name)
+
+    def _add(self, what: str, name: str) -> None:
+        names = self._recordings.setdefault(what, [])
+        if name not in names:
+            names.append(name)
+
+    def lines(self) -> list[str]:
+        return [
+            f"{what}: {len(names)} recordings, e.g. {names[0]}"
+            for what, names in self._recordings.items()
+        ]

@@ -1,0 +1,112 @@
+"""Recorded states in the robot's joint order: where a replay starts, and what it is compared with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gapless.errors import DataError
+from gapless.measure.base_from_feet import base_from_feet
+from gapless.measure.rotation_rate import angular_velocity
+from gapless.recordings.conditions import Conditions
+from gapless.recordings.recording import Recording
+from gapless.robots import Robot
+from gapless.worlds.world import State
+
+BASE_CHANNELS = ("base_pos", "base_quat_wxyz", "base_lin_vel_w", "base_ang_vel_b")
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """A recording as a world sees it: (T, ...) arrays, joints in the robot's order.
+
+    Attributes:
+        state: recorded states; base fields None where the mount has none.
+        target: commands, rad.
+        mask: (T, J) True where a joint was logged and may be scored.
+        torque: logged torque or None.
+        conditions: payload and gains.
+        base: how the base state was had: "logged", "estimated" or "none".
+    """
+
+    state: State
+    target: np.ndarray
+    mask: np.ndarray
+    torque: np.ndarray | None
+    conditions: Conditions
+    base: str
+
+
+def in_robot_order(recording: Recording, robot: Robot) -> Aligned:
+    """Map a recording's joints onto the robot's by name, and complete its base state.
+
+    Joints the recording lacks must be declared held in its conditions.
+    """
+    names = robot.joints.names
+    held = recording.conditions.held
+    missing = [j for j in names if j not in recording.joints and j not in held]
+    if missing:
+        raise DataError(
+            f"recording {recording.name!r} has {len(recording.joints)} joints and says nothing of "
+            f"{', '.join(missing)} of {robot.name!r}; declare where they were held "
+            "(conditions.held, or --hold default at import), or lock them in the robot"
+        )
+    column = {j: i for i, j in enumerate(recording.joints)}
+    pick = [column.get(j, -1) for j in names]
+    rest = np.array([held.get(j, 0.0) for j in names])
+    absent = np.array([c < 0 for c in pick])
+
+    def per_joint(values: np.ndarray, filler: np.ndarray | float) -> np.ndarray:
+        return np.where(absent, filler, values[:, pick])
+
+    target = recording.q if recording.target is None else recording.target
+    torque = recording.channels.get("torque")
+    base, origin = _base(recording, robot)
+    return Aligned(
+        state=State(
+            q=per_joint(recording.q, rest),
+            dq=per_joint(velocities(recording), 0.0),
+            **base,
+        ),
+        target=per_joint(target, rest),
+        mask=per_joint(recording.mask, 0.0).astype(bool),
+        torque=None if torque is None else per_joint(torque, np.nan),
+        conditions=_for_model(recording.conditions, robot),
+        base=origin,
+    )
+
+
+def velocities(recording: Recording) -> np.ndarray:
+    """(T, J) logged velocities, or central differences of the positions."""
+    logged = recording.channels.get("dq")
+    if logged is not None:
+        return logged
+    if len(recording) < 2:
+        return np.zeros_like(recording.q)
+    return np.gradient(recording.q, axis=0) * recording.rate
+
+
+def _for_model(conditions: Conditions, robot: Robot) -> Conditions:
+    """Only what changes the model: loads, and gains of joints the robot has."""
+    gains = {j: g for j, g in conditions.gains.items() if j in robot.joints.names}
+    return Conditions(payloads=conditions.payloads, gains=gains)
+
+
+def _base(recording: Recording, robot: Robot) -> tuple[dict[str, np.ndarray], str]:
+    if robot.mount != "free":
+        return {}, "none"
+    logged = {k: recording.channels[k] for k in BASE_CHANNELS if k in recording.channels}
+    if "base_pos" in logged and "base_quat_wxyz" in logged:
+        return _with_velocities(logged, recording.rate), "logged"
+    return base_from_feet(recording, robot), "estimated"
+
+
+def _with_velocities(base: dict[str, np.ndarray], rate: float) -> dict[str, np.ndarray]:
+    """Complete a logged pose with velocities by differences."""
+    base = dict(base)
+    if "base_lin_vel_w" not in base:
+        base["base_lin_vel_w"] = np.gradient(base["base_pos"], axis=0) * rate
+    if "base_ang_vel_b" not in base:
+        base["base_ang_vel_b"] = angular_velocity(base["base_quat_wxyz"], rate)
+    return base

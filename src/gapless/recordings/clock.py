@@ -1,0 +1,105 @@
+"""A log's clock: its unit, its order, and where it breaks into episodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gapless.errors import DataError
+from gapless.recordings.rawlog import TimeUnit
+
+SECONDS: dict[TimeUnit, float] = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+SHORTEST, LONGEST = 0.2e-3, 0.2
+"""Plausible sampling intervals of a robot's log, s."""
+SPLIT_GAP = 1.0
+"""An interruption longer than this (s) ends the episode."""
+REORDER_SPAN = 10
+"""Samples that arrive late by at most this many intervals may be sorted back."""
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """Rows of a stream in time order.
+
+    Attributes:
+        groups: row numbers between resets of the clock, each strictly increasing in time.
+        duplicates: rows dropped because their time had been seen, or is not a number.
+        late: rows that arrived out of order and were put back.
+    """
+
+    groups: tuple[np.ndarray, ...]
+    duplicates: int
+    late: int
+
+
+def interval(time: np.ndarray) -> float:
+    """Median forward step of a clock, in its own unit; NaN where it never advances."""
+    steps = np.diff(time)
+    steps = steps[steps > 0]
+    return float(np.median(steps)) if len(steps) else float("nan")
+
+
+def infer_unit(time: np.ndarray, declared: TimeUnit | None) -> TimeUnit:
+    """The unit in which the sampling interval is plausible.
+
+    Raises:
+        DataError: the declared unit is implausible, or not exactly one unit is plausible.
+    """
+    step = interval(time)
+    fits = [u for u, scale in SECONDS.items() if SHORTEST <= step * scale <= LONGEST]
+    if declared is not None:
+        if declared in fits:
+            return declared
+        hint = f"; {fits[0]!r} would be plausible" if fits else ""
+        raise DataError(
+            f"time unit {declared!r} makes the median sampling interval "
+            f"{step * SECONDS[declared]:.3g} s, expected {SHORTEST} to {LONGEST} s{hint}"
+        )
+    if len(fits) == 1:
+        return fits[0]
+    could = f"could be {' or '.join(fits)}" if fits else "fits no unit (s, ms, us, ns)"
+    raise DataError(
+        f"time unit cannot be inferred: the median step of the clock is {step:.6g}, which {could}; "
+        "give --time-unit"
+    )
+
+
+def order(time: np.ndarray) -> Ordered:
+    """Put a stream's rows in order: drop duplicates, sort small disorder, split at resets.
+
+    Args:
+        time: (T,) seconds.
+    """
+    rows = np.flatnonzero(np.isfinite(time))
+    step = interval(time[rows])
+    late, groups = 0, []
+    for piece in _split_resets(rows, time, step):
+        parts, moved = _sort(piece, time, step)
+        late += moved
+        groups += [part[np.r_[True, np.diff(time[part]) > 0]] for part in parts]
+    return Ordered(tuple(groups), len(time) - sum(len(g) for g in groups), late)
+
+
+def split_gaps(rows: np.ndarray, time: np.ndarray) -> list[np.ndarray]:
+    """Cut rows where the clock stands still for longer than SPLIT_GAP."""
+    return np.split(rows, np.flatnonzero(np.diff(time[rows]) > SPLIT_GAP) + 1)
+
+
+def _split_resets(rows: np.ndarray, time: np.ndarray, step: float) -> list[np.ndarray]:
+    """Cut where the clock jumps back by more than late packets explain."""
+    back = np.flatnonzero(np.diff(time[rows]) < -REORDER_SPAN * step)
+    return [p for p in np.split(rows, back + 1) if len(p)]
+
+
+def _sort(rows: np.ndarray, time: np.ndarray, step: float) -> tuple[list[np.ndarray], int]:
+    """Sort rows if the result is an evenly filled clock, otherwise cut at each jump back."""
+    back = np.flatnonzero(np.diff(time[rows]) < 0)
+    if not len(back):
+        return [rows], 0
+    in_order = rows[np.argsort(time[rows], kind="stable")]
+    steps = np.diff(time[in_order])
+    # Two interleaved clocks would leave many half steps; late packets leave none.
+    if np.mean((steps > 0) & (steps < 0.5 * step)) < 0.02 and len(back) < 0.1 * len(rows):
+        return [in_order], len(back)
+    return [p for p in np.split(rows, back + 1) if len(p)], 0

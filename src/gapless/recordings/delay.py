@@ -1,0 +1,188 @@
+"""How long after a command the joint responds, measured from the data.
+
+The model is q[t] = a + g·target[t − lag]: the lag with the smallest residual, refined by a
+parabola. Positions with one common offset, not velocities, because a constant-speed ramp then
+still tells its lag; and no autoregressive part, because on smooth commands that part takes the
+credit and puts the response before its command. Friction and compliance lengthen the lag, a
+policy that reacts to q does not turn it negative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gapless.recordings.recording import Recording
+
+BLOCKS = 8
+"""Parts of a recording whose disagreement gives the uncertainty."""
+EARLIEST, LATEST = -0.3, 0.5
+"""Range of lags that is searched, s."""
+BUDGET = 2e7
+"""Products summed for one recording; longer recordings are sampled in BLOCKS windows."""
+MOVING = 0.01
+"""Standard deviation (rad) a command must have for its joint to be asked."""
+
+USUAL, ALIAS = 2, 0.03
+"""Steps of delay expected of a robot, and the loss of fit at which two lags count as equal."""
+
+
+@dataclass(frozen=True)
+class Delay:
+    """Lag from command to response, in steps of the grid; NaN where the data cannot tell.
+
+    Attributes:
+        lag: pooled over joints (weighted median).
+        std: its standard error.
+        joint_lag: (J,) per joint.
+        joint_std: (J,) block jackknife.
+        fit: (J,) share of the motion that the lagged command explains.
+        confident: (J,) joints that took part in the pool.
+        drift: change of the lag from the first to the last third on which all joints agree.
+    """
+
+    lag: float
+    std: float
+    joint_lag: np.ndarray
+    joint_std: np.ndarray
+    fit: np.ndarray
+    confident: np.ndarray
+    drift: float = 0.0
+
+    @property
+    def known(self) -> bool:
+        """Whether at least one joint could tell."""
+        return bool(np.isfinite(self.lag))
+
+    @property
+    def drift_std(self) -> float:
+        """Standard error of the drift: two thirds of the data are compared."""
+        return float(np.sqrt(6.0) * self.std)
+
+
+def estimate(recordings: Sequence[Recording]) -> Delay:
+    """Measure the lag of recordings that share joints and rate, pooled as one body of data."""
+    shifts = _shifts(min(len(r) for r in recordings), recordings[0].rate)
+    usable = [r for r in recordings if r.target is not None and len(r) > shifts[-1] - shifts[0] + 4]
+    if not usable:
+        nothing = np.full(len(recordings[0].joints), np.nan)
+        return Delay(np.nan, np.nan, nothing, nothing, nothing, np.zeros(len(nothing), bool))
+    sums = np.concatenate([_sums(r, shifts, 1 if len(usable) > 3 else BLOCKS) for r in usable])
+    if len(sums) > 2 * BLOCKS:
+        # Every block takes some of each file, or a joint would live in one block only.
+        sums = np.stack([sums[k::BLOCKS].sum(axis=0) for k in range(BLOCKS)])
+    return _delay(sums, shifts)
+
+
+def _delay(sums: np.ndarray, shifts: np.ndarray) -> Delay:
+    lag, fit, inner, spread = _solve(sums.sum(axis=0), shifts)
+    parts = np.stack([_solve(sums.sum(axis=0) - part, shifts)[0] for part in sums])
+    std = np.sqrt((len(parts) - 1) * np.var(parts, axis=0)) if len(parts) > 1 else np.inf * lag
+    confident = inner & (spread > MOVING) & (fit > 0.5) & (std < 0.5)
+    pooled, error = _pool(lag, std, confident)
+    third = max(len(sums) // 3, 1)
+    first = _solve(sums[:third].sum(axis=0), shifts)
+    last = _solve(sums[-third:].sum(axis=0), shifts)
+    steady = confident & (first[1] > 0.5) & (last[1] > 0.5)
+    return Delay(pooled, error, lag, std, fit, confident, _agreed(last[0] - first[0], steady))
+
+
+def _shifts(length: int, rate: float) -> np.ndarray:
+    """Candidate lags: fewer for short clips, so that samples remain."""
+    low = -min(max(4, round(-EARLIEST * rate)), max(length // 10, 2))
+    return np.arange(low, min(max(6, round(LATEST * rate)), max(length // 5, 3)) + 1)
+
+
+def _windows(length: int, shifts: np.ndarray, joints: int, blocks: int) -> list[np.ndarray]:
+    """Rows of each block; a long recording is represented by a window of each block."""
+    edges = np.linspace(shifts[-1], length + min(shifts[0], 0), blocks + 1).astype(int)
+    size = int(max(4000, BUDGET / (len(shifts) * joints)) / blocks)
+    return [np.arange(a, min(b, a + size)) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+
+
+def _sums(recording: Recording, shifts: np.ndarray, blocks: int) -> np.ndarray:
+    """Moments of q and of each lagged command: (blocks, 6, shifts, joints)."""
+    assert recording.target is not None
+    length, joints = recording.q.shape
+    windows = _windows(length, shifts, joints, blocks)
+    rows, starts = np.concatenate(windows), np.cumsum([0, *(len(w) for w in windows[:-1])])
+    q, out = recording.q[rows], np.empty((blocks, 6, len(shifts), joints))
+    for k, shift in enumerate(shifts):
+        weight = (recording.mask[rows] & recording.mask[rows - shift]).astype(float)
+        x, y = recording.target[rows - shift] * weight, q * weight
+        for i, product in enumerate((weight, x, y, x * x, x * y, y * y)):
+            out[:, i, k] = np.add.reduceat(product, starts, axis=0)
+    return out
+
+
+def _solve(
+    sums: np.ndarray, shifts: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Best lag a joint, its share explained, whether it lies inside the range, command spread."""
+    n = np.maximum(sums[0], 1.0)
+    xx, xy, yy = (sums[a] - sums[b] * sums[c] / n for a, b, c in ((3, 1, 1), (4, 1, 2), (5, 2, 2)))
+    # Rounding leaves a little variance in a constant column; it explains nothing.
+    alive = (xx > 1e-9 * n) & (yy > 1e-9 * n)
+    left = np.where(alive & (xy > 0), 1 - xy**2 / np.where(alive, xx * yy, 1.0), 1.0)
+    best = _nearest_minimum(left, shifts)
+    joints = np.arange(left.shape[1])
+    inner = (best > 0) & (best < len(shifts) - 1)
+    middle = np.clip(best, 1, len(shifts) - 2)
+    a, b, c = (left[middle + d, joints] for d in (-1, 0, 1))
+    bend = a - 2 * b + c
+    move = np.where(inner & (bend > 0), (a - c) / (2 * np.where(bend > 0, bend, 1.0)), 0.0)
+    spread = np.sqrt(np.maximum((xx / n)[best, joints], 0.0))
+    return shifts[best] + move, 1 - left[best, joints], inner, spread
+
+
+def _nearest_minimum(left: np.ndarray, shifts: np.ndarray) -> np.ndarray:
+    """Of equally good lags the one nearest to a robot's usual delay: periodic motion has many."""
+    wall = np.full((1, left.shape[1]), np.inf)
+    dip = (left <= np.concatenate([wall, left[:-1]])) & (left <= np.concatenate([left[1:], wall]))
+    good = dip & (left <= left.min(axis=0) + ALIAS)
+    return np.argmin(np.where(good, np.abs(shifts - USUAL)[:, None], np.inf), axis=0)
+
+
+def _pool(lag: np.ndarray, std: np.ndarray, use: np.ndarray) -> tuple[float, float]:
+    """Weighted median and its standard error."""
+    if not use.any():
+        return np.nan, np.nan
+    weight = 1.0 / (std[use] ** 2 + 0.05**2)
+    order = np.argsort(lag[use])
+    total = np.cumsum(weight[order])
+    middle = int(np.searchsorted(total, 0.5 * total[-1]))
+    return float(lag[use][order][middle]), float(total[-1] ** -0.5)
+
+
+def _agreed(changes: np.ndarray, use: np.ndarray) -> float:
+    """The smallest change, if all joints changed in one direction: two clocks move all alike."""
+    chosen = changes[use]
+    if not len(chosen) or np.any(np.sign(chosen) != np.sign(chosen[0])):
+        return 0.0
+    return float(chosen[np.argmin(np.abs(chosen))])
+
+
+def distant_lag(recording: Recording) -> tuple[float, float]:
+    """Lag over the whole recording's length, in steps, and the correlation there.
+
+    Used where no lag in the usual range fits: it tells two clocks from a robot that did not move.
+    """
+    from scipy.signal import correlate, correlation_lags
+
+    assert recording.target is not None
+    rows = slice(0, 40_000)
+    q, target = (a[rows] - a[rows].mean(axis=0) for a in (recording.q, recording.target))
+    use = (target.std(axis=0) > MOVING) & recording.mask[rows].any(axis=0)
+    if not use.any():
+        return 0.0, 0.0
+    total = sum(
+        correlate(q[:, j] / (q[:, j].std() + 1e-9), target[:, j] / target[:, j].std(), method="fft")
+        for j in np.flatnonzero(use)
+    )
+    lags = correlation_lags(len(q), len(q))
+    # At lag k only T - |k| samples overlap; half of them must, or chance wins.
+    score = np.where(np.abs(lags) <= len(q) // 2, total / (len(q) - np.abs(lags)) / use.sum(), 0.0)
+    best = int(np.argmax(score))
+    return float(lags[best]), float(score[best])

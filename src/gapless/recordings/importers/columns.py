@@ -1,0 +1,156 @@
+"""Named numeric columns of a CSV, NPZ, HDF5 or Parquet file, read one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from gapless.errors import FormatError, MissingExtraError
+from gapless.recordings.importers import cells
+from gapless.recordings.importers.limits import MAX_ARRAY_BYTES, check_array, check_file
+from gapless.recordings.importers.npz import load_npz, npz_keys
+
+
+class Columns(Protocol):
+    """A file seen as named arrays whose first axis is time."""
+
+    def names(self) -> set[str]:
+        """Names of the columns."""
+        ...
+
+    def get(self, name: str) -> np.ndarray:
+        """One column as floats, (T,) or (T, k)."""
+        ...
+
+
+@contextmanager
+def open_columns(path: Path) -> Iterator[Columns]:
+    """Open a file by its suffix."""
+    kind = {".csv": _csv, ".npz": _npz, ".parquet": _parquet}.get(path.suffix.lower(), _hdf5)
+    with kind(path) as columns:
+        yield columns
+
+
+class _ArrowColumns:
+    def __init__(self, table: pa.Table, path: Path) -> None:
+        self.table, self.path = table, path
+
+    def names(self) -> set[str]:
+        return set(self.table.column_names)
+
+    def get(self, name: str) -> np.ndarray:
+        values, where = self.table.column(name), f"{self.path}: column {name!r}"
+        if pa.types.is_string(values.type):
+            return cells.lists(values, where)
+        if not pa.types.is_nested(values.type):
+            return cells.numbers(values, where)
+        flat = pa.concat_arrays(values.combine_chunks().chunks) if values.num_chunks > 1 else values
+        rows = flat.to_pylist()
+        try:
+            return np.array(rows, float)
+        except (ValueError, TypeError) as error:
+            raise FormatError(f"{where}: lists of different lengths, or not numbers") from error
+
+
+class _NpzColumns:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def names(self) -> set[str]:
+        return npz_keys(self.path)
+
+    def get(self, name: str) -> np.ndarray:
+        return _floats(load_npz(self.path, [name])[name], f"{self.path}: array {name!r}")
+
+
+class _Hdf5Columns:
+    def __init__(self, file: Any, path: Path) -> None:
+        import h5py
+
+        self.path = path
+        self.sets: dict[str, Any] = {}
+
+        # visititems follows no soft or external link, so nothing outside the file is reachable.
+        def note(name: str, item: Any) -> None:
+            if isinstance(item, h5py.Dataset):
+                self.sets[name] = item
+
+        file.visititems(note)
+
+    def names(self) -> set[str]:
+        return set(self.sets)
+
+    def get(self, name: str) -> np.ndarray:
+        data, where = self.sets[name], f"{self.path}: dataset {name!r}"
+        if data.external or data.is_virtual:
+            raise FormatError(f"{where} takes its data from other files; copy it with h5repack")
+        check_array(data.shape, data.dtype.itemsize, where)
+        try:
+            return _floats(data[()], where)
+        except OSError as error:
+            raise FormatError(f"{where} is damaged ({error}); copy the file again") from error
+
+
+def _floats(values: np.ndarray, where: str) -> np.ndarray:
+    if np.asarray(values).dtype.kind not in "fiub" or np.ndim(values) == 0:
+        raise FormatError(f"{where} is not an array of numbers")
+    return np.asarray(values, float)
+
+
+@contextmanager
+def _csv(path: Path) -> Iterator[Columns]:
+    yield _ArrowColumns(cells.read_csv(path), path)
+
+
+@contextmanager
+def _npz(path: Path) -> Iterator[Columns]:
+    yield _NpzColumns(path)
+
+
+@contextmanager
+def _parquet(path: Path) -> Iterator[Columns]:
+    yield _ArrowColumns(read_parquet(path), path)
+
+
+@contextmanager
+def _hdf5(path: Path) -> Iterator[Columns]:
+    try:
+        import h5py
+    except ImportError as error:
+        raise MissingExtraError("h5py", "logs", f"reading {path.name}") from error
+    size = check_file(path, MAX_ARRAY_BYTES, "an HDF5 file")
+    try:
+        file = h5py.File(path, "r")
+    except OSError as error:
+        raise FormatError(
+            f"{path} ({size} bytes) is not a complete HDF5 file ({error}): "
+            "it is truncated or another format; copy the file again"
+        ) from error
+    with file:
+        yield _Hdf5Columns(file, path)
+
+
+def read_parquet(path: Path, columns: list[str] | None = None) -> pa.Table:
+    """Read a Parquet file, checking its declared size first.
+
+    Raises:
+        FormatError: it is truncated, another format, or absurdly large.
+    """
+    import pyarrow.parquet as pq
+
+    size = check_file(path, MAX_ARRAY_BYTES, "a Parquet file")
+    try:
+        file = pq.ParquetFile(path)
+        groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
+        check_array((sum(g.total_byte_size for g in groups),), 1, str(path))
+        return file.read(columns)
+    except (pa.ArrowException, OSError) as error:
+        raise FormatError(
+            f"{path} ({size} bytes) is not a complete Parquet file ({error}): "
+            "it is truncated or another format; copy the file again"
+        ) from error

@@ -1,0 +1,86 @@
+"""What a user may declare about a log, and the bounds beyond which it is refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from gapless.errors import DataError, unknown
+from gapless.recordings.rawlog import AngleUnit, TimeUnit
+from gapless.robots.payload import Payload
+
+
+@dataclass(frozen=True)
+class ImportOptions:
+    """Everything about a log that the log itself may not say."""
+
+    rate: int | None = None
+    """Samples a second of the dataset; by default the logs' own rate, rounded."""
+    time_unit: TimeUnit | None = None
+    """Unit of the log's clock; inferred from the sampling interval when not given."""
+    angle_unit: AngleUnit | None = None
+    """Unit of the log's angles; the format's own when not given."""
+    hold: str | None = None
+    """Joints the log lacks: "default" (standing pose), "zero", or "joint=rad,joint=rad"."""
+    command_acts: Literal["after", "produced"] | None = None
+    """Row k's command acts "after" state k, or "produced" it; for logs that do not say."""
+    max_gap: float | None = None
+    """Longest interruption (s) that is interpolated; default 0.1 s or three samples."""
+    max_masked: float = 0.2
+    """Largest share of samples that may be unusable before a log is refused."""
+    unit: str | None = None
+    """Serial number or name of the individual robot."""
+    mount: str | None = None
+    """How the robot stood: "free", "fixed" or the name of the clamped link."""
+    payload: str | None = None
+    """Loads as "link=kg,link=kg"; "none" says that the robot carried nothing."""
+    motion: str | None = None
+    """Name of the motion, instead of the log's own."""
+    joint_order: tuple[str, ...] | None = None
+    """Joint names in column order, for formats that carry none."""
+    mapping: Path | None = None
+    """TOML file that says which column is what (formats "generic" and "mcap")."""
+    exclude_flagged: bool = False
+    """Leave recordings with an error finding out of the dataset instead of flagging them."""
+
+
+def parse_pairs(text: str, option: str, example: str) -> dict[str, float]:
+    """Parse "name=number,name=number"."""
+    pairs: dict[str, float] = {}
+    for part in filter(None, (p.strip() for p in text.split(","))):
+        name, _, number = part.partition("=")
+        try:
+            pairs[name.strip()] = float(number)
+        except ValueError:
+            raise DataError(
+                f"{option} {text!r}: {part!r} is not name=number; for example {example}"
+            ) from None
+    return pairs
+
+
+def parse_payloads(text: str | None) -> dict[str, Payload] | None:
+    """Loads by link; None where nothing was declared."""
+    if text is None:
+        return None
+    if text.strip().lower() in ("none", "0", ""):
+        return {}
+    pairs = parse_pairs(text, "--payload", "--payload left_hand=1.5")
+    return {link: Payload(mass) for link, mass in pairs.items()}
+
+
+def held_positions(
+    hold: str | None, joints: tuple[str, ...], default: list[float]
+) -> dict[str, float]:
+    """Positions (rad) declared for joints that may be absent from a log."""
+    if hold is None:
+        return {}
+    if hold == "default":
+        return dict(zip(joints, default, strict=True))
+    if hold == "zero":
+        return dict.fromkeys(joints, 0.0)
+    pairs = parse_pairs(hold, "--hold", "--hold default, or --hold waist_yaw_joint=0.1")
+    for name in pairs:
+        if name not in joints:
+            raise unknown("joint in --hold", name, joints)
+    return pairs

@@ -1,0 +1,76 @@
+"""Quaternions: unit length, and whether w comes first."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gapless.recordings.findings import Finding
+from gapless.recordings.recording import Recording
+
+QUATERNIONS = ("base_quat_wxyz", "imu_quat_wxyz")
+GRAVITY, STEADY = 9.81, 1.5
+"""m/s²: samples whose acceleration is within STEADY of GRAVITY show where down is."""
+
+
+def norm_problem(name: str, quats: np.ndarray) -> str | None:
+    """Say so if quaternions are not of unit length."""
+    norm = np.linalg.norm(quats[np.isfinite(quats).all(axis=1)], axis=1)
+    wrong = np.abs(norm - 1) > 0.05
+    if not len(norm) or wrong.mean() < 0.05:
+        return None
+    return (
+        f"{name}: {wrong.mean():.0%} of the quaternions are not of unit length (median norm "
+        f"{np.median(norm):.3g}); check which columns they are"
+    )
+
+
+def check_order(recording: Recording) -> list[Finding]:
+    """Compare quaternions with gravity (accelerometer), or weakly with an upright robot."""
+    findings = []
+    acceleration = recording.channels.get("imu_acc")
+    for name in QUATERNIONS:
+        quats = recording.channels.get(name)
+        if quats is None or not np.isfinite(quats).any():
+            continue
+        if acceleration is not None and name == "imu_quat_wxyz":
+            findings += _against_gravity(name, quats, acceleration)
+        else:
+            findings += _against_upright(name, quats)
+    return findings
+
+
+def up_in_body(quats: np.ndarray) -> np.ndarray:
+    """(T, 3) the world's up direction seen from the body; quaternions are wxyz."""
+    w, x, y, z = quats.T
+    return np.stack([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)], axis=1)
+
+
+def _against_gravity(name: str, quats: np.ndarray, acceleration: np.ndarray) -> list[Finding]:
+    size = np.linalg.norm(acceleration, axis=1)
+    steady = np.abs(size - GRAVITY) < STEADY
+    steady &= np.isfinite(quats).all(axis=1)
+    if steady.sum() < 10:
+        return []
+    up = acceleration[steady] / size[steady, None]
+    as_said, swapped = (
+        float(np.median(np.sum(up_in_body(q[steady]) * up, axis=1)))
+        for q in (quats, np.roll(quats, 1, axis=1))
+    )
+    if as_said > 0.8:
+        return []
+    hint = " Read as xyzw they agree." if swapped > 0.9 else ""
+    text = f"{name} contradicts the accelerometer (cosine {as_said:.2f}, expected near 1).{hint}"
+    return [Finding("error", "quat_order", text, count=int(steady.sum()))]
+
+
+def _against_upright(name: str, quats: np.ndarray) -> list[Finding]:
+    good = quats[np.isfinite(quats).all(axis=1)]
+    as_said = float(np.median(up_in_body(good)[:, 2]))
+    swapped = float(np.median(up_in_body(np.roll(good, 1, axis=1))[:, 2]))
+    if as_said > 0.5 or swapped < 0.85:
+        return []
+    text = (
+        f"{name} says the robot lies down (up·z {as_said:.2f}); read as xyzw it stands "
+        f"({swapped:.2f}). Check the order of the columns"
+    )
+    return [Finding("warning", "quat_order", text, count=len(good))]

@@ -1,0 +1,121 @@
+"""Data files: episodes are written one after another and read back by row group."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from gapless.errors import FormatError
+from gapless.recordings import lerobot
+
+ROWS_PER_GROUP = 65536
+
+
+def shard_path(root: Path, chunk: int, file: int) -> Path:
+    """Path of a data file in a dataset folder."""
+    return root / "data" / lerobot.SHARD.format(chunk=chunk, file=file)
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One data file."""
+
+    path: Path
+    bytes: int
+    metadata: pq.FileMetaData
+    ends: tuple[int, ...]
+    """Row after the last one of each row group."""
+
+    @classmethod
+    def open(cls, path: Path) -> Shard:
+        """Read the footer of a data file."""
+        metadata = pq.read_metadata(path)
+        rows = (metadata.row_group(i).num_rows for i in range(metadata.num_row_groups))
+        return cls(path, path.stat().st_size, metadata, tuple(accumulate(rows)))
+
+    def groups(self, start: int, stop: int) -> tuple[list[int], int]:
+        """Row groups that hold rows start:stop, and how many rows come before the first."""
+        first = bisect_right(self.ends, start)
+        last = bisect_right(self.ends, stop - 1)
+        return list(range(first, last + 1)), self.ends[first - 1] if first else 0
+
+    def read(self, start: int, stop: int, columns: list[str]) -> pa.Table:
+        """Rows start:stop, touching only the row groups that hold them."""
+        groups, skipped = self.groups(start, stop)
+        try:
+            with pq.ParquetFile(
+                self.path, metadata=self.metadata, page_checksum_verification=True
+            ) as file:
+                table = file.read_row_groups(groups, columns)
+        except (OSError, pa.ArrowException) as error:
+            raise FormatError(
+                f"{self.path} ({self.bytes} bytes) is damaged: {error}; restore the file"
+            ) from error
+        return table.slice(start - skipped, stop - start)
+
+
+class ShardWriter:
+    """Data files of about FILE_MEGABYTES; an episode is never cut, and starts a row group."""
+
+    def __init__(self, root: Path, schema: pa.Schema) -> None:
+        self.root, self.schema = root, schema
+        self.number = -1
+        self._open: tuple[pa.NativeFile, pq.ParquetWriter] | None = None
+
+    def write(self, table: pa.Table) -> tuple[int, int]:
+        """Write one episode and return the chunk and the file it is in."""
+        _, writer = self._room(table.nbytes)
+        writer.write_table(table, row_group_size=ROWS_PER_GROUP)
+        return divmod(self.number, lerobot.CHUNK_FILES)
+
+    def _room(self, size: int) -> tuple[pa.NativeFile, pq.ParquetWriter]:
+        """The current file if it has room for so many bytes, or the next one."""
+        limit = lerobot.FILE_MEGABYTES * 2**20
+        if self._open is None or self._open[0].tell() + size > limit:
+            self.close()
+            self.number += 1
+            path = shard_path(self.root, *divmod(self.number, lerobot.CHUNK_FILES))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            sink = pa.OSFile(str(path), "wb")
+            # Samples hardly repeat: a dictionary would only cost time.
+            writer = pq.ParquetWriter(
+                sink, self.schema, use_dictionary=False, write_page_checksum=True
+            )
+            self._open = sink, writer
+        return self._open
+
+    def close(self) -> None:
+        """Finish the current file."""
+        if self._open is not None:
+            sink, writer = self._open
+            self._open = None
+            writer.close()
+            sink.close()
+
+
+def park(table: pa.Table, path: Path) -> None:
+    """Keep one episode until all channels of the dataset are known."""
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+
+
+def unpark(
+    parked: Path, features: dict[str, lerobot.Feature], index: dict[str, np.ndarray]
+) -> pa.Table:
+    """The parked samples with every column of the dataset; absent channels are NaN."""
+    with pa.memory_map(str(parked)) as source:
+        table = pa.ipc.open_file(source).read_all()
+    frames = table.num_rows
+    columns = {
+        key: table[key]
+        if key in table.column_names
+        else feature.pack(np.full((frames, len(feature.names)), np.nan, np.float32))
+        for key, feature in features.items()
+    }
+    return pa.table(columns | {key: pa.array(values) for key, values in index.items()})

@@ -1,0 +1,89 @@
+"""A robot as a MuJoCo model: its mount, its locks and its loads applied."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gapless.robots import build
+from gapless.robots.tree import Tree
+
+if TYPE_CHECKING:
+    import mujoco
+
+    from gapless.robots.robot import Robot
+
+UPRIGHT = (1.0, 0.0, 0.0, 0.0)
+
+
+def assemble(robot: Robot) -> mujoco.MjSpec:
+    """The model of a robot, ready to compile."""
+    body = robot.body
+    spec = tree_spec(robot, body) if isinstance(body, Tree) else body.spec(robot)
+    build.set_options(spec)
+    build.set_joints(spec, robot.joints)
+    build.add_actuators(spec, robot.joints)
+    build.add_payloads(spec, robot.payloads)
+    build.set_contacts(spec, robot.self_collision)
+    if robot.mount == "free":
+        build.add_floor(spec)
+    build.add_home(spec, robot.joints, np.array([0.0, 0.0, robot.standing_height]))
+    return spec
+
+
+def tree_spec(robot: Robot, tree: Tree) -> mujoco.MjSpec:
+    """Bodies, joints and shapes of a table robot in its mount."""
+    spec = build.new_spec(robot.name)
+    tree = tree.locked(robot.locked)
+    if robot.mount in ("free", "fixed"):
+        build.add_tree(spec, tree.placed((0.0, 0.0, robot.standing_height), UPRIGHT))
+        if robot.mount == "free":
+            spec.body(robot.root).add_freejoint(name=build.FREE_JOINT)
+    else:
+        build.add_tree(spec, tree.rerooted(robot.mount).placed(*home_pose(robot, robot.mount)))
+    return spec
+
+
+def home_pose(robot: Robot, link: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Where a link is while the robot stands upright in its default pose."""
+    from gapless.robots.kinematics import Kinematics
+
+    kinematics = Kinematics.of(replace(robot, mount="fixed", payloads={}))
+    pos, quat = kinematics.link_poses(robot.joints.default)
+    column = kinematics.links.index(link)
+    return tuple(pos[0, column].tolist()), tuple(quat[0, column].tolist())
+
+
+def standing_height(robot: Robot) -> float:
+    """Height of the root at which the lowest shape touches the floor in the default pose."""
+    import mujoco
+
+    model = replace(robot, mount="fixed", height=0.0, payloads={}).model()
+    data = mujoco.MjData(model)
+    mujoco.mj_resetDataKeyframe(model, data, model.key(build.HOME).id)
+    mujoco.mj_kinematics(model, data)
+    bottoms = [_bottom(model, data, i) for i in range(model.ngeom) if model.geom_conaffinity[i]]
+    return -min(bottoms, default=0.0)
+
+
+def _bottom(model: mujoco.MjModel, data: mujoco.MjData, geom: int) -> float:
+    """Lowest z of a geom: its centre less the reach of its shape downwards."""
+    import mujoco
+
+    size, down = model.geom_size[geom], data.geom_xmat[geom].reshape(3, 3)[2]
+    kind = mujoco.mjtGeom(model.geom_type[geom])
+    if kind == mujoco.mjtGeom.mjGEOM_MESH:
+        mesh = model.geom_dataid[geom]
+        first = model.mesh_vertadr[mesh]
+        vertices = model.mesh_vert[first : first + model.mesh_vertnum[mesh]]
+        return float(data.geom_xpos[geom][2] + (vertices @ down).min())
+    reach = {
+        mujoco.mjtGeom.mjGEOM_SPHERE: size[0],
+        mujoco.mjtGeom.mjGEOM_CAPSULE: size[0] + size[1] * abs(down[2]),
+        mujoco.mjtGeom.mjGEOM_CYLINDER: size[0] * np.hypot(*down[:2]) + size[1] * abs(down[2]),
+        mujoco.mjtGeom.mjGEOM_BOX: size @ abs(down),
+        mujoco.mjtGeom.mjGEOM_ELLIPSOID: np.linalg.norm(size * down),
+    }
+    return float(data.geom_xpos[geom][2] - reach.get(kind, 0.0))

@@ -1,0 +1,196 @@
+"""From figures to MuJoCo: the one place that decides what a robot's compiled model looks like."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gapless.errors import ModelError
+from gapless.robots.joints import Joints
+from gapless.robots.payload import Payload
+from gapless.robots.rotations import rotate
+from gapless.robots.tree import Link, Tree
+
+if TYPE_CHECKING:
+    import mujoco
+
+FREE_JOINT = "root"
+FLOOR = "floor"
+HOME = "home"
+
+
+def new_spec(name: str) -> mujoco.MjSpec:
+    """An empty model."""
+    import mujoco
+
+    spec = mujoco.MjSpec()
+    spec.modelname = name
+    spec.compiler.degree = False
+    return spec
+
+
+def set_options(spec: mujoco.MjSpec) -> None:
+    """The integrator every world uses, and no silent reset of a diverged state."""
+    import mujoco
+
+    spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    spec.option.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)
+
+
+def add_tree(spec: mujoco.MjSpec, tree: Tree) -> None:
+    """Add the links, hinges and shapes of a tree."""
+    bodies: dict[str, Any] = {"": spec.worldbody}
+    for link in tree.links:
+        bodies[link.name] = _add_link(bodies[link.parent], link)
+    for shape in tree.shapes:
+        bodies[shape.link].add_geom(
+            type=_geom_type(shape.kind),
+            size=[*shape.size, 0.0, 0.0][:3],
+            pos=shape.pos,
+            quat=shape.quat,
+        )
+
+
+def _add_link(parent: Any, link: Link) -> Any:
+    body = parent.add_body(name=link.name, pos=link.pos, quat=link.quat)
+    body.mass, body.ipos = link.mass, link.com
+    body.explicitinertial = True
+    if link.mass > 0:
+        body.fullinertia = link.inertia
+    if link.hinge:
+        body.add_joint(name=link.hinge.name, axis=link.hinge.axis, pos=link.hinge.pos)
+    return body
+
+
+def _geom_type(kind: str) -> Any:
+    import mujoco
+
+    return getattr(mujoco.mjtGeom, f"mjGEOM_{kind.upper()}")
+
+
+def set_contacts(spec: mujoco.MjSpec, self_collision: bool) -> None:
+    """Let every colliding geom meet the floor, and each other only when asked."""
+    for geom in spec.geoms:
+        if geom.contype or geom.conaffinity:
+            geom.contype, geom.conaffinity = int(self_collision), 1
+
+
+def add_floor(spec: mujoco.MjSpec) -> None:
+    """A plane at z = 0 whose friction alone decides the contact's."""
+    import mujoco
+
+    spec.worldbody.add_geom(
+        name=FLOOR,
+        type=mujoco.mjtGeom.mjGEOM_PLANE,
+        size=[0, 0, 1],
+        friction=[1.0, 0.005, 0.0001],
+        contype=1,
+        conaffinity=0,
+        priority=1,
+    )
+
+
+def set_joints(spec: mujoco.MjSpec, joints: Joints) -> None:
+    """Write limits, armature and friction of every joint."""
+    import mujoco
+
+    on, off = mujoco.mjtLimited.mjLIMITED_TRUE, mujoco.mjtLimited.mjLIMITED_FALSE
+    for i, name in enumerate(joints.names):
+        joint = spec.joint(name)
+        limits = joints.lower[i], joints.upper[i]
+        limited = bool(np.isfinite(limits).all())
+        joint.limited = on if limited else off
+        if limited:
+            hinge = joint.type == mujoco.mjtJoint.mjJNT_HINGE
+            joint.range = np.degrees(limits) if hinge and spec.compiler.degree else limits
+        joint.actfrclimited = off
+        joint.armature = joints.armature[i]
+        joint.frictionloss = joints.frictionloss[i]
+        _set_linear(joint, "damping", joints.damping[i])
+
+
+def _set_linear(joint: Any, field: str, value: float) -> None:
+    # Newer MuJoCo holds damping as a polynomial; older as one number.
+    if np.ndim(getattr(joint, field)):
+        coefficients = np.zeros_like(getattr(joint, field))
+        coefficients[0] = value
+        setattr(joint, field, coefficients)
+    else:
+        setattr(joint, field, value)
+
+
+def add_actuators(spec: mujoco.MjSpec, joints: Joints) -> None:
+    """One PD actuator a joint, named as the joint, in the robot's order."""
+    import mujoco
+
+    for i, name in enumerate(joints.names):
+        kp, kd, effort = joints.kp[i], joints.kd[i], joints.effort[i]
+        actuator = spec.add_actuator(name=name, target=name)
+        actuator.trntype = mujoco.mjtTrn.mjTRN_JOINT
+        actuator.gaintype = mujoco.mjtGain.mjGAIN_FIXED
+        actuator.biastype = mujoco.mjtBias.mjBIAS_AFFINE
+        actuator.gainprm[0] = kp
+        actuator.biasprm[:3] = [0.0, -kp, -kd]
+        actuator.ctrllimited = mujoco.mjtLimited.mjLIMITED_FALSE
+        limited = bool(joints.actuated[i]) and 0 < effort < np.inf
+        actuator.forcelimited = int(limited)
+        if limited:
+            actuator.forcerange = [-effort, effort]
+
+
+def add_payloads(spec: mujoco.MjSpec, payloads: Mapping[str, Payload]) -> None:
+    """Merge each load, a point mass, into the inertia of its link.
+
+    No body is added: models that differ only in their loads must keep the same sizes, so that one
+    batch of simulations can hold them all.
+    """
+    if not payloads:
+        return
+    model = compile_spec(spec.copy())
+    for link, payload in payloads.items():
+        link_id, body = model.body(link).id, spec.body(link)
+        mass, com, tensor = _loaded_inertia(model, link_id, payload)
+        body.explicitinertial = True
+        body.mass, body.ipos, body.iquat = mass, com, [1.0, 0.0, 0.0, 0.0]
+        body.inertia = [0.0, 0.0, 0.0]
+        body.fullinertia = [*np.diag(tensor), tensor[0, 1], tensor[0, 2], tensor[1, 2]]
+
+
+def _loaded_inertia(
+    model: mujoco.MjModel, link: int, payload: Payload
+) -> tuple[float, np.ndarray, np.ndarray]:
+    """Mass, centre and inertia tensor about that centre of a link with a point load."""
+    mass, centre = float(model.body_mass[link]), model.body_ipos[link]
+    axes = rotate(model.body_iquat[link], np.eye(3)).T
+    tensor = axes @ np.diag(model.body_inertia[link]) @ axes.T
+    at = centre if payload.com is None else np.asarray(payload.com)
+    total = mass + payload.mass
+    com = (mass * centre + payload.mass * at) / total
+    for part, where in ((mass, centre), (payload.mass, at)):
+        arm = where - com
+        tensor = tensor + part * (arm @ arm * np.eye(3) - np.outer(arm, arm))
+    return total, com, tensor
+
+
+def add_home(spec: mujoco.MjSpec, joints: Joints, root_pos: np.ndarray) -> None:
+    """The key "home": the default pose, standing on the floor where the base is free."""
+    import mujoco
+
+    model = compile_spec(spec)
+    data = mujoco.MjData(model)
+    qpos = data.qpos.copy()
+    for name, angle in zip(joints.names, joints.default, strict=True):
+        qpos[model.joint(name).qposadr[0]] = angle
+    if model.njnt and model.jnt_type[0] == mujoco.mjtJoint.mjJNT_FREE:
+        qpos[:7] = [*root_pos, 1.0, 0.0, 0.0, 0.0]
+    spec.add_key(name=HOME, qpos=qpos, ctrl=joints.default)
+
+
+def compile_spec(spec: mujoco.MjSpec) -> mujoco.MjModel:
+    """Compile, turning MuJoCo's complaint into an error that names the model."""
+    try:
+        return spec.compile()
+    except ValueError as error:
+        raise ModelError(f"model {spec.modelname!r} does not compile: {error}") from error

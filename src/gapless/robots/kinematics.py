@@ -1,0 +1,162 @@
+"""Forward kinematics in NumPy, for many states at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gapless.errors import DataError, unknown
+from gapless.robots.joints import TrackingPoint
+from gapless.robots.rotations import about, conj, mul, normalise, rotate
+
+if TYPE_CHECKING:
+    import mujoco
+
+    from gapless.robots.robot import Robot
+
+Poses = tuple[np.ndarray, np.ndarray]
+
+
+@dataclass(frozen=True)
+class _Axis:
+    column: int
+    slides: bool
+    axis: np.ndarray
+    pos: np.ndarray
+    zero: float
+
+
+@dataclass(frozen=True)
+class _Body:
+    name: str
+    parent: int
+    pos: np.ndarray
+    quat: np.ndarray
+    axes: tuple[_Axis, ...]
+
+
+class Kinematics:
+    """Link poses of a robot; the loop is over links, never over states.
+
+    Args:
+        model: the robot's compiled model, in any mount; its figures are copied.
+        robot: gives the column order of q and the root link. A base pose, where given, places
+            the root link; without one the model's home placement is used.
+    """
+
+    def __init__(self, model: mujoco.MjModel, robot: Robot) -> None:
+        self.joints = robot.joints.names
+        self._bodies = _read_bodies(model, robot)
+        self.links = tuple(body.name for body in self._bodies)
+        self._index = {name: i for i, name in enumerate(self.links)}
+        self._root = self._index[robot.root]
+
+    @classmethod
+    def of(cls, robot: Robot) -> Kinematics:
+        """Compile the robot and read its figures."""
+        return cls(robot.model(), robot)
+
+    def link_poses(
+        self,
+        q: np.ndarray,
+        base_pos: np.ndarray | None = None,
+        base_quat_wxyz: np.ndarray | None = None,
+    ) -> Poses:
+        """Poses of all links in the world.
+
+        Args:
+            q: (N, J) or (J,) joint positions in the robot's order.
+            base_pos: (N, 3) or (3,) position of the root link.
+            base_quat_wxyz: (N, 4) or (4,) orientation of the root link.
+
+        Returns:
+            Positions (N, B, 3) and unit quaternions (N, B, 4), columns as in `links`.
+        """
+        q = np.atleast_2d(np.asarray(q, dtype=float))
+        if q.shape[1] != len(self.joints):
+            raise DataError(f"q has {q.shape[1]} columns, the robot has {len(self.joints)} joints")
+        pos, quat = np.empty((len(self.links), len(q), 3)), np.empty((len(self.links), len(q), 4))
+        for i, body in enumerate(self._bodies):
+            parent = None if body.parent < 0 else (pos[body.parent], quat[body.parent])
+            pos[i], quat[i] = _pose(body, parent, q)
+        if base_pos is not None or base_quat_wxyz is not None:
+            pos, quat = self._moved(pos, quat, base_pos, base_quat_wxyz)
+        return pos.swapaxes(0, 1), quat.swapaxes(0, 1)
+
+    def points(
+        self,
+        q: np.ndarray,
+        base_pos: np.ndarray | None = None,
+        base_quat_wxyz: np.ndarray | None = None,
+        *,
+        points: Sequence[TrackingPoint],
+    ) -> np.ndarray:
+        """World positions (N, P, 3) of points fixed to links; arguments as in `link_poses`."""
+        for point in points:
+            if point.body not in self._index:
+                raise unknown("link", point.body, self.links)
+        columns = [self._index[point.body] for point in points]
+        offsets = np.array([point.offset for point in points]).reshape(-1, 3)
+        pos, quat = self.link_poses(q, base_pos, base_quat_wxyz)
+        return pos[:, columns] + rotate(quat[:, columns], offsets)
+
+    def _moved(
+        self,
+        pos: np.ndarray,
+        quat: np.ndarray,
+        base_pos: np.ndarray | None,
+        base_quat: np.ndarray | None,
+    ) -> Poses:
+        """Carry all links along as the root link goes to the given pose."""
+        root_pos, root_quat = pos[self._root], quat[self._root]
+        to_pos = root_pos if base_pos is None else np.asarray(base_pos, float)
+        to_quat = root_quat if base_quat is None else normalise(base_quat)
+        turn = mul(to_quat, conj(root_quat))
+        return to_pos + rotate(turn, pos - root_pos), mul(turn, quat)
+
+
+def _pose(body: _Body, parent: Poses | None, q: np.ndarray) -> Poses:
+    """Pose of one body for all states, as MuJoCo composes its joints."""
+    pos, quat = body.pos, body.quat
+    if parent is not None:
+        pos, quat = parent[0] + rotate(parent[1], body.pos), mul(parent[1], body.quat)
+    for axis in body.axes:
+        travel = q[:, axis.column] - axis.zero
+        if axis.slides:
+            pos = pos + rotate(quat, axis.axis) * travel[:, None]
+            continue
+        anchor = pos + rotate(quat, axis.pos)
+        quat = mul(quat, about(axis.axis, travel))
+        pos = anchor - rotate(quat, axis.pos)
+    return pos, quat
+
+
+def _read_bodies(model: mujoco.MjModel, robot: Robot) -> list[_Body]:
+    links = set(robot.links)
+    chosen = [i for i in range(1, model.nbody) if model.body(i).name in links]
+    index = {body: i for i, body in enumerate(chosen)} | {0: -1}
+    return [_read_body(model, i, index, robot) for i in chosen]
+
+
+def _read_body(model: mujoco.MjModel, i: int, index: dict[int, int], robot: Robot) -> _Body:
+    import mujoco
+
+    first = model.body_jntadr[i]
+    joints = range(first, first + model.body_jntnum[i])
+    pos, quat = model.body_pos[i].copy(), model.body_quat[i].copy()
+    if joints and model.jnt_type[first] == mujoco.mjtJoint.mjJNT_FREE:
+        joints = joints[1:]
+    axes = tuple(
+        _Axis(
+            robot.joints.index(model.joint(j).name),
+            bool(model.jnt_type[j] == mujoco.mjtJoint.mjJNT_SLIDE),
+            model.jnt_axis[j].copy(),
+            model.jnt_pos[j].copy(),
+            float(model.qpos0[model.jnt_qposadr[j]]),
+        )
+        for j in joints
+    )
+    return _Body(model.body(i).name, index[model.body_parentid[i]], pos, quat, axes)

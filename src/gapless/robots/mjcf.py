@@ -1,0 +1,282 @@
+"""A user's own MuJoCo model as a Robot."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from gapless.errors import ModelError, unknown
+from gapless.robots import build
+from gapless.robots.drives import Gains, read_joints
+from gapless.robots.joints import Alias, Joints, TrackingPoint
+from gapless.robots.rotations import conj, rotate
+from gapless.robots.tree import locked_pose
+from gapless.robots.xmlfiles import Files, collect
+
+if TYPE_CHECKING:
+    import mujoco
+
+    from gapless.robots.robot import Robot
+
+Unactuated = Literal["refuse", "lock", "passive"]
+
+
+@dataclass(frozen=True)
+class Mjcf:
+    """The text of a model and its files; `top` is the body that hangs in the world.
+
+    Attributes:
+        files: everything the model was read from.
+        names: names of its links.
+        top: the first body of the robot's tree.
+        floats: whether the file gives it a free base.
+    """
+
+    files: Files = field(repr=False)
+    names: tuple[str, ...]
+    top: str
+    floats: bool
+
+    @property
+    def identity(self) -> Any:
+        """Hashes of all files, as plain data for a fingerprint."""
+        blobs = {"": self.files.xml.encode(), **self.files.includes, **self.files.assets}
+        return {name: hashlib.sha256(blob).hexdigest() for name, blob in blobs.items()}
+
+    def spec(self, robot: Robot) -> mujoco.MjSpec:
+        """The model without its own actuators, with the robot's mount and locks."""
+        spec = parse(self.files, robot.name)
+        reduce(spec, self.top)
+        _lock(spec, robot.locked)
+        top = spec.body(self.top)
+        if self.floats or robot.mount != "fixed":
+            top.pos, top.quat = [0.0, 0.0, robot.standing_height], [1.0, 0.0, 0.0, 0.0]
+            _clear_orientation(top)
+        if robot.mount != "fixed":
+            _set_free(top)
+        if robot.mount not in ("free", "fixed"):
+            _clamp(spec, robot)
+        return spec
+
+
+def read_mjcf(
+    path: Path,
+    *,
+    name: str | None = None,
+    mount: str | None = None,
+    unactuated: Unactuated = "refuse",
+    gains: Gains | None = None,
+    aliases: Mapping[str, Alias] | None = None,
+    root: str | None = None,
+    default: Mapping[str, float] | None = None,
+    folder: Path | None = None,
+    **fields: Any,
+) -> dict[str, Any]:
+    """The fields of a Robot from a MuJoCo XML file.
+
+    Args:
+        path: the XML file; its meshes must lie in its folder.
+        name: the robot's name; None is the file's.
+        mount: "free", "fixed" or a link; None is as the file has it.
+        unactuated: what to do with joints that no actuator drives.
+        gains: joint or pattern -> (kp, kd); needed for torque motors, and replaces others.
+        aliases: other names of joints, as logs spell them.
+        root: the base link; needed where the file holds several mechanisms.
+        default: joint -> angle of the standing pose; None is the file's first keyframe.
+        folder: a wider folder that the model's files may lie in.
+        fields: any other field of Robot, such as rate, link_groups or end_effectors.
+    """
+    files = collect(path, folder)
+    return read_files(
+        files, name or path.stem, mount, unactuated, gains, aliases, root, default, fields
+    )
+
+
+def read_files(
+    files: Files,
+    name: str,
+    mount: str | None,
+    unactuated: Unactuated,
+    gains: Gains | None,
+    aliases: Mapping[str, Alias] | None,
+    root: str | None,
+    default: Mapping[str, float] | None,
+    fields: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The fields of a Robot from a model already in memory."""
+    spec, notes = parse(files, name), []
+    top, pose = find_top(build.compile_spec(spec), root), {}
+    if default is None and spec.keys:
+        pose = _key_pose(build.compile_spec(spec))
+        notes.append("the default pose is the model's first keyframe")
+    reduce(spec, top, notes, keep_actuators=True)
+    model = build.compile_spec(spec)
+    joints = read_joints(model, gains, {**pose, **(default or {})}, notes)
+    loose = _check_unactuated(joints, unactuated)
+    links = tuple(model.body(i).name for i in range(1, model.nbody))
+    floats = bool(model.njnt and model.jnt_type[0] == 0)
+    collides = bool(((model.geom_contype | model.geom_conaffinity) > 0).any())
+    values = {
+        "name": name,
+        "body": Mjcf(files, links, top, floats),
+        "joints": joints,
+        "root": root or top,
+        "mount": mount or ("free" if floats else "fixed"),
+        "height": None if floats and collides else float(model.body(top).pos[2]),
+        "aliases": dict(aliases or {}),
+        "tracking": tuple(TrackingPoint(link, link) for link in links),
+        "notes": tuple(notes),
+        **fields,
+    }
+    return _with_locks(values, loose if unactuated == "lock" else [])
+
+
+def _with_locks(values: dict[str, Any], loose: list[str]) -> dict[str, Any]:
+    joints: Joints = values["joints"]
+    angles = {j: float(joints.default[joints.index(j)]) for j in loose}
+    kept = [j for j in joints.names if j not in angles]
+    if values["mount"] not in ("free", "fixed", *values["body"].names):
+        raise unknown("mount", values["mount"], ("free", "fixed", *values["body"].names))
+    return {**values, "joints": joints.select(kept), "locked": angles}
+
+
+def parse(files: Files, name: str) -> mujoco.MjSpec:
+    """Read a model from memory and name what it leaves nameless."""
+    import mujoco
+
+    try:
+        spec = mujoco.MjSpec.from_string(
+            files.xml, include=files.includes or None, assets=files.assets or None
+        )
+    except ValueError as error:
+        raise ModelError(f"model {name!r} cannot be read: {error}") from error
+    spec.modelname = name
+    for i, body in enumerate(spec.bodies):
+        body.name = body.name or f"link_{i}"
+        for k, joint in enumerate(body.joints):
+            joint.name = joint.name or f"{body.name}_joint" + (f"_{k}" if k else "")
+    return spec
+
+
+def find_top(model: mujoco.MjModel, root: str | None) -> str:
+    """The body under the world that carries the robot."""
+    links = [model.body(i).name for i in range(1, model.nbody)]
+    if root is not None:
+        if root not in links:
+            raise unknown("root link", root, links)
+        return model.body(model.body_rootid[model.body(root).id]).name
+    moving = [model.jnt_bodyid[j] for j in range(model.njnt) if model.jnt_type[j] != 0]
+    tops = sorted({model.body(model.body_rootid[body]).name for body in moving})
+    if not tops:
+        raise ModelError("the model has no joints that could be driven")
+    if len(tops) > 1:
+        raise ModelError(f"the model holds {len(tops)} mechanisms; pass root= one of {tops}")
+    return tops[0]
+
+
+def reduce(
+    spec: mujoco.MjSpec, top: str, notes: list[str] | None = None, keep_actuators: bool = False
+) -> None:
+    """Take away what a Robot brings itself: floor, other mechanisms, keys, sensors, actuators."""
+    import mujoco
+
+    notes = [] if notes is None else notes
+    for body in [b for b in spec.worldbody.bodies if b.name != top]:
+        if body.find_all(mujoco.mjtObj.mjOBJ_JOINT):
+            notes.append(f"mechanism {body.name} is not part of the robot; it was removed")
+            spec.delete(body)
+    planes = [g for g in spec.worldbody.geoms if g.type == mujoco.mjtGeom.mjGEOM_PLANE]
+    if planes or spec.sensors:
+        notes.append("the model's own floor planes and sensors were removed")
+    if spec.tendons or spec.equalities:
+        notes.append("the model's tendons and equality constraints were kept")
+    for element in [*planes, *spec.sensors, *spec.keys]:
+        spec.delete(element)
+    if not keep_actuators:
+        for actuator in list(spec.actuators):
+            spec.delete(actuator)
+        for joint in [j for j in spec.body(top).joints if j.type == mujoco.mjtJoint.mjJNT_FREE]:
+            spec.delete(joint)
+
+
+def _key_pose(model: mujoco.MjModel) -> dict[str, float]:
+    joints = [j for j in range(model.njnt) if model.jnt_type[j] in (2, 3)]
+    key = model.key_qpos[0]
+    return {model.joint(j).name: float(key[model.jnt_qposadr[j]]) for j in joints}
+
+
+def _check_unactuated(joints: Joints, unactuated: Unactuated) -> list[str]:
+    loose = [j for j, on in zip(joints.names, joints.actuated, strict=True) if not on]
+    if unactuated not in ("refuse", "lock", "passive"):
+        raise unknown("choice for unactuated", unactuated, ("refuse", "lock", "passive"))
+    if loose and unactuated == "refuse":
+        raise ModelError(
+            f"no actuator drives {', '.join(loose)}. Pass gains= to drive them, unactuated='lock' "
+            "to weld them at their default, or unactuated='passive' to let them swing"
+        )
+    return loose
+
+
+def _lock(spec: mujoco.MjSpec, angles: Mapping[str, float]) -> None:
+    import mujoco
+
+    model = build.compile_spec(spec)
+    for name, angle in angles.items():
+        joint, body = spec.joint(name), spec.joint(name).parent
+        figures = model.joint(name)
+        if len(body.joints) > 1 or joint.type != mujoco.mjtJoint.mjJNT_HINGE:
+            raise ModelError(f"joint {name!r} cannot be locked: only a body's single hinge can be")
+        turn = angle - float(figures.qpos0[0])
+        quat = tuple(_orientation(spec, body))
+        body.pos, body.quat = locked_pose(body.pos, quat, figures.pos, figures.axis, turn)
+        _clear_orientation(body)
+        spec.delete(joint)
+
+
+def _orientation(spec: mujoco.MjSpec, body: Any) -> np.ndarray:
+    import mujoco
+
+    if body.alt.type == mujoco.mjtOrientation.mjORIENTATION_QUAT:
+        return np.array(body.quat)
+    compiler = spec.compiler
+    return np.array(
+        spec.resolve_orientation(
+            degree=compiler.degree, sequence=compiler.eulerseq, orientation=body.alt
+        )
+    )
+
+
+def _clear_orientation(body: Any) -> None:
+    import mujoco
+
+    body.alt.type = mujoco.mjtOrientation.mjORIENTATION_QUAT
+
+
+def _set_free(top: Any) -> None:
+    if top.joints:
+        raise ModelError(
+            f"base {top.name!r} is itself on joint {top.joints[0].name!r}, so it cannot be free; "
+            "use mount='fixed'"
+        )
+    top.add_freejoint(name=build.FREE_JOINT)
+
+
+def _clamp(spec: mujoco.MjSpec, robot: Robot) -> None:
+    """Hold a link of a free robot by a stiff weld to the world, where it stands at home."""
+    import mujoco
+
+    from gapless.robots.assemble import home_pose
+
+    pos, quat = home_pose(robot, robot.mount)
+    weld = spec.add_equality(name="mount", type=mujoco.mjtEq.mjEQ_WELD)
+    weld.objtype = mujoco.mjtObj.mjOBJ_BODY
+    weld.name1, weld.name2 = robot.mount, "world"
+    back = conj(np.array(quat))
+    # Anchor, pose of the world in the link's frame, and weight of rotation against position.
+    weld.data[:11] = [0, 0, 0, *-rotate(back, np.array(pos)), *back, 1]
+    weld.solref[:], weld.solimp[:3] = [0.005, 1.0], [0.99, 0.999, 0.001]

@@ -1,0 +1,346 @@
+"""MujocoWorld: a thin layer over mujoco.rollout and its thread pool."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+
+import mujoco
+import numpy as np
+from mujoco import rollout as mj_rollout
+
+from gapless.errors import DataError, SimulationError
+from gapless.recordings.conditions import Conditions
+from gapless.robots import Robot
+from gapless.worlds.effects import Effects, PdLaw, added_torque, spread_over_substeps
+from gapless.worlds.packing import Layout
+from gapless.worlds.warnings import capture_warnings
+from gapless.worlds.world import Health, Identity, State, Trajectory
+
+BUFFER_BYTES = 96 * 2**20
+"""Physics states kept at once; longer rollouts are cut in time, so memory does not grow."""
+
+RUNAWAY = 1e6
+"""A state beyond this (rad, rad/s, m) is no motion of a robot; NaN fails the same test."""
+
+CONTROL = int(mujoco.mjtState.mjSTATE_CTRL)
+CONTROL_AND_TORQUE = CONTROL | int(mujoco.mjtState.mjSTATE_QFRC_APPLIED)
+
+
+class MujocoWorld:
+    """Copies of a robot in MuJoCo.
+
+    Args:
+        robot: what is simulated; its mount decides whether there is a floor.
+        rate: control steps per second; the robot's own by default.
+        physics_step: longest physics step, s. The step used divides the control step evenly.
+        effects: actuator effects beyond PD; none by default.
+        threads: size of the thread pool; all cores by default.
+
+    Example:
+        world = MujocoWorld(Robot.load("g1", mount="fixed"))
+        world.reset(world.home(256))
+        world.step(targets)
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        rate: float | None = None,
+        *,
+        physics_step: float = 0.002,
+        effects: Effects | None = None,
+        threads: int | None = None,
+    ) -> None:
+        capture_warnings()
+        self._robot = robot
+        self._rate = float(rate or robot.rate)
+        self._physics_step = physics_step
+        self._threads = threads or os.cpu_count() or 1
+        self.substeps = max(1, int(np.ceil(1 / (self._rate * physics_step) - 1e-9)))
+        self.timestep = 1 / (self._rate * self.substeps)
+        self._model = robot.model(timestep=self.timestep)
+        self._layout = Layout.of(self._model, robot)
+        self._effects_given = effects or Effects()
+        self.effects = self._effects_given.resolve(len(robot.joints.names))
+        self._pool = mj_rollout.Rollout(nthread=self._threads if self._threads > 1 else 0)
+        self._data = [mujoco.MjData(self._model) for _ in range(self._threads)]
+        self._variants: dict[tuple, mujoco.MjModel] = {}
+        self._damping_cap = self._stable_friction_slope()
+        self._packed = np.zeros((0, self._layout.size))
+        self._models: list[mujoco.MjModel] = []
+        self._history = np.zeros((0, 0, len(robot.joints.names)))
+        self._diverged_at = np.zeros(0)
+
+    @property
+    def robot(self) -> Robot:
+        """The robot that is simulated."""
+        return self._robot
+
+    @property
+    def model(self) -> mujoco.MjModel:
+        """The compiled model of a copy without conditions of its own."""
+        return self._model
+
+    @property
+    def rate(self) -> float:
+        """Control steps per second."""
+        return self._rate
+
+    @property
+    def identity(self) -> Identity:
+        """Engine, version, integrator, step and hashes of the model and the effects."""
+        return Identity(
+            engine="mujoco",
+            version=mujoco.__version__,
+            integrator=mujoco.mjtIntegrator(self._model.opt.integrator).name,
+            timestep=self.timestep,
+            rate=self._rate,
+            robot=self._robot.name,
+            model_hash=self._robot.fingerprint(),
+            effects_hash=self._effects_given.fingerprint(),
+        )
+
+    @property
+    def health(self) -> Health:
+        """Which of the copies that `step` advances diverged, and when."""
+        return Health(diverged=np.isfinite(self._diverged_at), at=self._diverged_at.copy())
+
+    @property
+    def history_steps(self) -> int:
+        """Earlier targets that a command delay still brings into force."""
+        return int(np.ceil(self.effects.delay.max(initial=0.0) * self._rate - 1e-9))
+
+    def at_rate(self, rate: float) -> MujocoWorld:
+        """The same world with another control rate."""
+        return self if np.isclose(rate, self._rate) else self.variant(rate=rate)
+
+    def variant(
+        self,
+        *,
+        robot: Robot | None = None,
+        effects: Effects | None = None,
+        rate: float | None = None,
+    ) -> MujocoWorld:
+        """A new world that differs in what is given."""
+        return MujocoWorld(
+            robot or self._robot,
+            rate or self._rate,
+            physics_step=self._physics_step,
+            effects=effects or self._effects_given,
+            threads=self._threads,
+        )
+
+    def home(self, copies: int = 1) -> State:
+        """The default pose at rest; on a floor, standing."""
+        joints = len(self._robot.joints.names)
+        rest = State(
+            q=np.tile(self._robot.joints.default, (copies, 1)), dq=np.zeros((copies, joints))
+        )
+        if not self._layout.base:
+            return rest
+        return replace(
+            rest,
+            base_pos=np.tile([0.0, 0.0, self._robot.standing_height], (copies, 1)),
+            base_quat_wxyz=np.tile([1.0, 0.0, 0.0, 0.0], (copies, 1)),
+            base_lin_vel_w=np.zeros((copies, 3)),
+            base_ang_vel_b=np.zeros((copies, 3)),
+        )
+
+    def reset(
+        self,
+        state: State,
+        which: np.ndarray | None = None,
+        conditions: Sequence[Conditions] | None = None,
+    ) -> None:
+        """Put copies into a state; without `which` the number of copies becomes len(state)."""
+        packed = self._start(state)
+        models = self._models_for(len(state), conditions)
+        if which is None:
+            self._packed, self._models = packed, models
+            self._history = np.repeat(state.q[:, None], max(1, self.history_steps), axis=1)
+            self._diverged_at = np.full(len(state), np.nan)
+            return
+        chosen = np.arange(len(self._packed))[which]
+        self._packed[chosen] = packed
+        self._history[chosen] = state.q[:, None]
+        self._diverged_at[chosen] = np.nan
+        for copy, model in zip(chosen, models, strict=True):
+            self._models[copy] = model
+
+    def step(self, target: np.ndarray, torque: np.ndarray | None = None) -> State:
+        """Hold (n, J) targets, and optionally extra joint torques, for one control step."""
+        targets = self._finite("target", target)[:, None]
+        torques = None if torque is None else self._finite("torque", torque)[:, None]
+        if len(targets) != len(self._packed):
+            raise SimulationError(
+                f"{len(targets)} targets for {len(self._packed)} copies; call reset() first"
+            )
+        packed, valid = self._play(self._packed, targets, torques, self._history, self._models)
+        fell = ~valid[:, 1] & np.isnan(self._diverged_at)
+        self._diverged_at[fell] = self._packed[fell, 0]
+        alive = np.isnan(self._diverged_at)
+        self._packed[alive] = packed[alive, 1]
+        self._history = np.concatenate([self._history, targets], axis=1)[:, 1:]
+        return self._reported(self._packed)
+
+    def rollout(
+        self,
+        state: State,
+        targets: np.ndarray,
+        *,
+        torques: np.ndarray | None = None,
+        history: np.ndarray | None = None,
+        conditions: Sequence[Conditions] | None = None,
+    ) -> Trajectory:
+        """Play (n, T, J) targets from a state; see `World.rollout`."""
+        targets = self._finite("targets", targets)
+        torques = None if torques is None else self._finite("torques", torques)
+        earlier = targets[:, :1] if history is None or not history.shape[1] else history
+        models = self._models_for(len(state), conditions)
+        packed, valid = self._play(self._start(state), targets, torques, earlier, models)
+        return self._reported(packed, valid)  # type: ignore[return-value]
+
+    def _finite(self, name: str, values: np.ndarray) -> np.ndarray:
+        """MuJoCo turns a NaN control into zero and goes on; such a command is refused here."""
+        values = np.asarray(values, float)
+        if values.shape[-1] != len(self._robot.joints.names):
+            raise SimulationError(
+                f"{name} has {values.shape[-1]} columns, "
+                f"{self._robot.name} has {len(self._robot.joints.names)} joints"
+            )
+        if not np.isfinite(values).all():
+            bad = np.unique(np.argwhere(~np.isfinite(values))[:, -1])
+            names = [self._robot.joints.names[j] for j in bad]
+            raise DataError(f"{name} is not finite at {', '.join(names)}; mask those samples first")
+        return values
+
+    def _start(self, state: State) -> np.ndarray:
+        if self._layout.base and state.base_pos is None:
+            raise SimulationError(
+                f"{self._robot.name} stands free, so a start needs the base pose and velocity; "
+                "give them, or use mount='fixed'"
+            )
+        packed = self._layout.pack(replace(state, q=state.q - self.effects.encoder_bias))
+        if not np.isfinite(packed).all():
+            raise DataError("a start state is not finite; mask those samples first")
+        return packed
+
+    def _reported(self, packed: np.ndarray, valid: np.ndarray | None = None) -> State:
+        state = self._layout.unpack(packed, valid)
+        return replace(state, q=state.q + self.effects.encoder_bias)
+
+    def _models_for(
+        self, copies: int, conditions: Sequence[Conditions] | None
+    ) -> list[mujoco.MjModel]:
+        if conditions is None:
+            return [self._model] * copies
+        return [self._variant(c) for c in conditions]
+
+    def _variant(self, conditions: Conditions) -> mujoco.MjModel:
+        """The model under a recording's own payload and gains, compiled once."""
+        own = self._robot.payloads
+        payloads = own if conditions.payloads is None else conditions.payloads
+        if payloads == own and not conditions.gains:
+            return self._model
+        key = (tuple(sorted(payloads.items())), tuple(sorted(conditions.gains.items())))
+        if key not in self._variants:
+            robot = self._robot.with_payloads(payloads).with_gains(conditions.gains)
+            self._variants[key] = robot.model(timestep=self.timestep)
+        return self._variants[key]
+
+    def _play(
+        self,
+        start: np.ndarray,
+        targets: np.ndarray,
+        torques: np.ndarray | None,
+        history: np.ndarray,
+        models: list[mujoco.MjModel],
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Advance packed states; returns (n, T+1, size) and (n, T+1) validity."""
+        copies, steps = targets.shape[:2]
+        out = np.empty((copies, steps + 1, self._layout.size))
+        out[:, 0] = start
+        per_step = max(1, copies * self.substeps * self._layout.size * 8)
+        chunk = max(1, BUFFER_BYTES // per_step)
+        advance = self._advance_with_effects if self.effects.needs_torque else self._advance
+        bias = self.effects.encoder_bias
+        for first in range(0, steps, chunk):
+            last = min(first + chunk, steps)
+            before = np.concatenate([history, targets[:, :first]], axis=1)
+            before = before[:, -max(1, self.history_steps) :]
+            control = spread_over_substeps(
+                targets[:, first:last], before, self.effects.delay, self._rate, self.substeps
+            )
+            push = None if torques is None else np.repeat(torques[:, first:last], self.substeps, 1)
+            control = control - bias if bias.any() else control
+            out[:, first + 1 : last + 1] = advance(models, out[:, first], control, push)
+        return out, self._validity(out)
+
+    def _validity(self, out: np.ndarray) -> np.ndarray:
+        """mujoco.rollout freezes a copy at its first warning: its clock then stands still."""
+        expected = out[:, :1, 0] + np.arange(out.shape[1]) / self._rate
+        good = np.isclose(out[..., 0], expected, rtol=0, atol=self.timestep / 2)
+        good &= (np.abs(out) < RUNAWAY).all(axis=-1)
+        return np.logical_and.accumulate(good, axis=1)
+
+    def _advance(
+        self,
+        models: list[mujoco.MjModel],
+        start: np.ndarray,
+        control: np.ndarray,
+        push: np.ndarray | None,
+    ) -> np.ndarray:
+        """Native actuators only: one threaded call, every substeps-th state."""
+        spec = CONTROL
+        if push is not None:
+            control = np.concatenate([control, self._on_dofs(push)], axis=2)
+            spec = CONTROL_AND_TORQUE
+        states, _ = self._pool.rollout(models, self._data, start, control, control_spec=spec)
+        return states[:, self.substeps - 1 :: self.substeps]
+
+    def _advance_with_effects(
+        self,
+        models: list[mujoco.MjModel],
+        start: np.ndarray,
+        control: np.ndarray,
+        push: np.ndarray | None,
+    ) -> np.ndarray:
+        """One call a physics step, with the torque of the effects computed between them."""
+        law, now = self._law(models), start
+        kept = []
+        for k in range(control.shape[1]):
+            q, dq = now[:, self._layout.q], now[:, self._layout.dq]
+            extra = added_torque(self.effects, law, control[:, k] - q, dq, self._damping_cap)
+            extra = extra if push is None else extra + push[:, k]
+            both = np.concatenate([control[:, k], self._on_dofs(extra)], axis=1)[:, None]
+            both = np.nan_to_num(both)  # only a copy that has already diverged gets here
+            states, _ = self._pool.rollout(
+                models, self._data, now, both, control_spec=CONTROL_AND_TORQUE
+            )
+            now = states[:, -1]
+            if (k + 1) % self.substeps == 0:
+                kept.append(now)
+        return np.stack(kept, axis=1)
+
+    def _on_dofs(self, joint_torque: np.ndarray) -> np.ndarray:
+        forces = np.zeros((*joint_torque.shape[:-1], self._model.nv))
+        forces[..., self._layout.dof] = joint_torque
+        return forces
+
+    def _law(self, models: list[mujoco.MjModel]) -> PdLaw:
+        effort = self._robot.joints.effort
+        return PdLaw(
+            kp=np.array([m.actuator_gainprm[:, 0] for m in models]),
+            kd=np.array([-m.actuator_biasprm[:, 2] for m in models]),
+            effort=np.where(effort > 0, effort, np.inf)[None],
+        )
+
+    def _stable_friction_slope(self) -> np.ndarray:
+        """Half the joint's inertia per step: an explicit friction torque can then only slow it."""
+        data = mujoco.MjData(self._model)
+        mujoco.mj_forward(self._model, data)
+        dense = np.zeros((self._model.nv, self._model.nv))
+        mujoco.mj_fullM(self._model, data, dense)
+        return 0.5 * np.diag(dense)[self._layout.dof] / self.timestep

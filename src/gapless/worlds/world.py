@@ -1,0 +1,169 @@
+"""The World protocol: anything that can be put into a state and stepped with joint targets."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+
+from gapless.errors import SimulationError
+from gapless.recordings.conditions import Conditions
+from gapless.robots import Robot
+
+T = TypeVar("T", bound="State")
+
+
+@dataclass(frozen=True)
+class State:
+    """Batched robot state, joints in the robot's order.
+
+    Attributes:
+        q: (n, J) joint positions as the encoders report them, rad.
+        dq: (n, J) joint velocities, rad/s.
+        base_pos: (n, 3) root position, m; None where the root cannot move.
+        base_quat_wxyz: (n, 4) root orientation.
+        base_lin_vel_w: (n, 3) root velocity in the world frame, m/s.
+        base_ang_vel_b: (n, 3) root angular velocity in the root frame, rad/s.
+    """
+
+    q: np.ndarray
+    dq: np.ndarray
+    base_pos: np.ndarray | None = None
+    base_quat_wxyz: np.ndarray | None = None
+    base_lin_vel_w: np.ndarray | None = None
+    base_ang_vel_b: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.q)
+
+    def __getitem__(self: T, which: object) -> T:
+        """The same state for some copies (index, slice or mask on the first axis)."""
+        picked = {f.name: getattr(self, f.name) for f in fields(self)}
+        return replace(self, **{k: v if v is None else v[which] for k, v in picked.items()})  # type: ignore[index]
+
+
+@dataclass(frozen=True)
+class Trajectory(State):
+    """States over time: every array has shape (n, T+1, ...), sample 0 is the start.
+
+    Attributes:
+        valid: (n, T+1) False from the moment a copy diverged; such samples are never scored.
+    """
+
+    valid: np.ndarray = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What decides a world's numbers; only numbers of one identity may be compared."""
+
+    engine: str
+    version: str
+    integrator: str
+    timestep: float
+    rate: float
+    robot: str
+    model_hash: str
+    effects_hash: str = ""
+
+    @property
+    def key(self) -> str:
+        """Short hash of all of it."""
+        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:16]
+
+    def require_same_simulator(self, other: Identity) -> None:
+        """Refuse to compare numbers of different engines, versions, integrators or steps.
+
+        The model and the effects may differ: that difference is what one compares.
+        """
+        fixed = ("engine", "version", "integrator", "timestep", "rate", "robot")
+        differing = [
+            f"{name} is {getattr(self, name)} here and {getattr(other, name)} there"
+            for name in fixed
+            if getattr(self, name) != getattr(other, name)
+        ]
+        if differing:
+            raise SimulationError(
+                "these numbers come from different simulators: "
+                + "; ".join(differing)
+                + ". Measure both again with one installation, or say allow_version_mismatch"
+            )
+
+
+@dataclass(frozen=True)
+class Health:
+    """Which copies diverged, and when (seconds since their reset, NaN for healthy ones)."""
+
+    diverged: np.ndarray
+    at: np.ndarray
+
+
+@runtime_checkable
+class World(Protocol):
+    """Many copies of one robot, stepped at its control rate."""
+
+    @property
+    def robot(self) -> Robot:
+        """The robot that is simulated."""
+        ...
+
+    @property
+    def rate(self) -> float:
+        """Control steps per second."""
+        ...
+
+    @property
+    def identity(self) -> Identity:
+        """What decides this world's numbers."""
+        ...
+
+    @property
+    def health(self) -> Health:
+        """State of the copies that `step` advances."""
+        ...
+
+    @property
+    def history_steps(self) -> int:
+        """How many earlier targets matter to the present (command delay)."""
+        ...
+
+    def at_rate(self, rate: float) -> World:
+        """The same world with another control rate."""
+        ...
+
+    def reset(
+        self,
+        state: State,
+        which: np.ndarray | None = None,
+        conditions: Sequence[Conditions] | None = None,
+    ) -> None:
+        """Put copies into a state; without `which` the number of copies becomes len(state)."""
+        ...
+
+    def step(self, target: np.ndarray, torque: np.ndarray | None = None) -> State:
+        """Hold (n, J) targets, and optionally extra joint torques, for one control step."""
+        ...
+
+    def rollout(
+        self,
+        state: State,
+        targets: np.ndarray,
+        *,
+        torques: np.ndarray | None = None,
+        history: np.ndarray | None = None,
+        conditions: Sequence[Conditions] | None = None,
+    ) -> Trajectory:
+        """Play (n, T, J) targets from a state.
+
+        Args:
+            state: start of the n copies; not kept, `step` is not affected.
+            targets: absolute joint positions, each held for one control step, rad.
+            torques: extra joint torques held alike, N·m.
+            history: (n, H, J) targets before the first, newest last; None repeats the first.
+            conditions: payload and gains of each copy, where they differ from the robot's.
+        """
+        ...
