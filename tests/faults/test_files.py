@@ -292,6 +292,29 @@ def test_loaders_contain_no_way_to_run_code():
         assert not [word for word in forbidden if word in text], path
 
 
+@pytest.mark.parametrize("format", ["asap", "pace"])
+def test_damaged_pickles_raise_format_errors_only(tmp_path, format):
+    """Whatever bytes are changed, a pickle is read or refused; nothing else happens."""
+    values = np.ones((4, 2))
+    (tmp_path / "a.pkl").write_bytes(writers.joblib_bytes({"m": {"dof": values, "fps": 30}}))
+    writers.write_pt(
+        tmp_path / "a.pt", {"time": np.arange(4), "dof_pos": values, "des_dof_pos": values}
+    )
+    path = tmp_path / {"asap": "a.pkl", "pace": "a.pt"}[format]
+    good, random = path.read_bytes(), np.random.default_rng(0)
+    refused = 0
+    for _ in range(150):
+        data = bytearray(good)
+        for at in random.integers(len(data), size=random.integers(1, 5)):
+            data[at] = random.integers(256)
+        path.write_bytes(bytes(data))
+        try:
+            read(format, path, joint_order=("a", "b"))
+        except FormatError:
+            refused += 1
+    assert refused > 50
+
+
 def test_csv_that_is_not_text_is_refused(tmp_path):
     """Binary content under a .csv name is a format error."""
     (tmp_path / "a.csv").write_bytes(b"a,b\n\xff\xfe\x00,1,2,3\n")

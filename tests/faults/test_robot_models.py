@@ -16,6 +16,7 @@ DRIVEN = '<position joint="pan" kp="5" kv="1"/><position joint="lift" kp="5" kv=
 
 
 def write(folder: Path, body: str = BODY, actuators: str = DRIVEN, head: str = "") -> Path:
+    """Write a small MJCF arm and return its path."""
     path = folder / "model.xml"
     path.write_text(
         f"<mujoco>{head}<worldbody>{body}</worldbody><actuator>{actuators}</actuator></mujoco>"
@@ -119,9 +120,11 @@ def test_every_refusal_names_a_way_that_works(tmp_path):
     passive = Robot.from_mjcf(one, unactuated="passive")
     assert list(passive.joints.actuated) == [True, False]
     assert passive.model().actuator_forcelimited[1] == 0
-    twins = write(tmp_path, BODY + BODY.replace('name="', 'name="x'))
+    key = '<keyframe><key qpos=".1 .2 .3 .4"/></keyframe>'
+    twins = write(tmp_path, BODY + BODY.replace('name="', 'name="x'), head=key)
     robot = Robot.from_mjcf(twins, root="arm")
     assert robot.links == ("arm", "hand")
+    assert list(robot.joints.default) == [0.1, 0.2]
     assert any("xarm" in note for note in robot.notes)
 
 

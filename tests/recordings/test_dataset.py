@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gapless.errors import ArtifactError, DataError, NameMismatchError
-from gapless.recordings import lerobot
+from gapless.recordings import lerobot, store
 from gapless.recordings.conditions import Conditions
 from gapless.recordings.dataset import Dataset, DatasetWriter
 from gapless.recordings.recording import BODY_CHANNELS, JOINT_CHANNELS, Recording
@@ -141,6 +141,13 @@ def test_shards_and_row_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         assert_same(data[i], clips[i])
 
 
+def test_more_episodes_than_one_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """The episode table is written in batches, and none is lost between them."""
+    monkeypatch.setattr(store, "EPISODES_PER_GROUP", 3)
+    data = write(tmp_path / "out", [make(f"m{i}", 2) for i in range(10)])
+    assert [episode.name for episode in data.episodes] == [f"m{i}" for i in range(10)]
+
+
 def test_same_input_gives_the_same_bytes(tmp_path: Path):
     """Two writes of the same recordings are identical, file by file."""
     clips = [make("a", channels=["dq"]), make("b")]
@@ -216,6 +223,18 @@ def test_recordings_that_do_not_fit_are_refused(tmp_path: Path, clip, message):
         writer.append(first)
         writer.append(clip)
     assert os.listdir(tmp_path) == []
+
+
+def test_a_refused_recording_leaves_no_trace(tmp_path: Path):
+    """A caller may go on after a refusal: the refused one's channels are not in the dataset."""
+    bad = Recording(**{**vars(make(channels=["torque"])), "q": np.full((20, 3), 1e39)})
+    with DatasetWriter(tmp_path / "out", "bot", bad.joints, 50) as writer:
+        writer.append(make())
+        with pytest.raises(DataError):
+            writer.append(bad)
+    names = pq.read_schema(tmp_path / "out/data/chunk-000/file-000.parquet").names
+    assert "observation.effort" not in names
+    assert len(Dataset.open(tmp_path / "out")) == 1
 
 
 def test_rate_must_be_whole(tmp_path: Path):

@@ -32,16 +32,31 @@ def test_payload_adds_its_weight_and_its_moment():
     at = dict(zip(kinematics.links, pos[0], strict=True))
     lever = at["left_wrist_yaw_link"][0] + 0.1 - at["left_elbow_link"][0]
     change = gravity_torque(loaded, "left_elbow_joint") - gravity_torque(robot, "left_elbow_joint")
-    assert change == pytest.approx(-9.81 * lever, rel=1e-6)
+    assert change == pytest.approx(-9.81 * lever, rel=1e-5)
     assert loaded.links == robot.links
 
 
 def test_payload_without_a_place_sits_at_the_links_centre_of_mass():
-    """com None leaves the link's centre of mass where it was."""
+    """com None leaves the link's centre of mass and inertia where they were, and adds the mass."""
     robot = Robot.load("h1_2", mount="fixed")
-    link = robot.body.link("left_wrist_yaw_link")
-    loaded = robot.with_payloads({link.name: Payload(2.0)})
-    np.testing.assert_allclose(loaded.model().body(f"{link.name}_payload").pos, link.com)
+    loaded = robot.with_payloads({"left_wrist_yaw_link": Payload(2.0)})
+    before, after = (r.model().body("left_wrist_yaw_link") for r in (robot, loaded))
+    np.testing.assert_allclose(after.ipos, before.ipos, atol=1e-12)
+    np.testing.assert_allclose(after.inertia, before.inertia, rtol=1e-9)
+    assert after.mass[0] == pytest.approx(before.mass[0] + 2.0)
+
+
+def test_payload_changes_no_sizes():
+    """Models that differ only in their loads fit one batch of simulations."""
+    robot = Robot.load("g1")
+    loaded = robot.with_payloads({"torso_link": Payload(5.0, (0.1, 0.0, 0.2))})
+    assert loaded.model().nbody == robot.model().nbody
+
+
+def test_payload_on_a_massless_link_is_carried():
+    """A table may hold links without mass; a load on one of them still compiles."""
+    robot = Robot.load("kbot_legs").with_payloads({"root": Payload(3.0)})
+    assert robot.model().body_mass.sum() == pytest.approx(22.812727)
 
 
 def test_payload_on_a_clamped_robot_is_kept():

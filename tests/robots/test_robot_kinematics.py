@@ -13,7 +13,8 @@ from gapless.robots.rotations import normalise, rotate
 SLIDER = """
 <mujoco><compiler angle="degree"/><worldbody><body name="base" pos="0 0 1">
 <geom size=".05"/><body name="a" pos=".1 0 0" euler="10 20 30"><geom size=".05"/>
-<joint name="turn" axis="1 2 0" pos=".02 0 .1" ref="15"/><joint name="slide" type="slide" axis="0 1 1"/>
+<joint name="turn" axis="1 2 0" pos=".02 0 .1" ref="15"/>
+<joint name="slide" type="slide" axis="0 1 1"/>
 <body name="b" pos="0 0 .3"><geom size=".05"/><joint name="end" axis="0 0 1"/></body></body></body>
 </worldbody><actuator><position joint="turn" kp="5"/><position joint="slide" kp="5"/>
 <position joint="end" kp="5"/></actuator></mujoco>
@@ -21,6 +22,7 @@ SLIDER = """
 
 
 def reference(robot: Robot, q: np.ndarray, base: np.ndarray | None) -> tuple[np.ndarray, ...]:
+    """Link poses (N, B, 3) and (N, B, 4) as MuJoCo computes them, one state at a time."""
     model = robot.model()
     data = mujoco.MjData(model)
     poses = []
@@ -35,6 +37,7 @@ def reference(robot: Robot, q: np.ndarray, base: np.ndarray | None) -> tuple[np.
 
 
 def compare(robot: Robot, base: np.ndarray | None, n: int = 5) -> None:
+    """Demand both kinematics to agree at random joint positions."""
     q = np.random.default_rng(0).uniform(-1, 1, (n, len(robot.joints)))
     kinematics = Kinematics(robot.model(), robot)
     where = [] if base is None else [base[:, :3], base[:, 3:]]

@@ -19,6 +19,7 @@ CASES = [
 
 
 def random_state(robot: Robot, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Joint positions within limits, and velocities."""
     rng = np.random.default_rng(seed)
     joints = robot.joints
     q = rng.uniform(joints.lower, joints.upper)
@@ -26,6 +27,7 @@ def random_state(robot: Robot, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def posed(robot: Robot, q: np.ndarray, v: np.ndarray) -> tuple[mujoco.MjModel, mujoco.MjData]:
+    """The robot in this joint state, its base at rest at home."""
     model = robot.model()
     data = mujoco.MjData(model)
     for name, angle, rate in zip(robot.joints.names, q, v, strict=True):
@@ -52,7 +54,7 @@ def test_clamping_a_link_keeps_every_relative_pose(name, mount, link):
     """With the same q, links stand to each other as on the free robot, to 1e-12."""
     robot = Robot.load(name, mount="free")
     q, v = random_state(robot, 0)
-    model, free = posed(robot, q, v)
+    _, free = posed(robot, q, v)
     _, clamped = posed(robot.with_mount(mount), q, v)
     for other in robot.links:
         relative = []

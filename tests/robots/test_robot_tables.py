@@ -22,6 +22,7 @@ FIGURES = {
 
 
 def at_home(model: mujoco.MjModel) -> mujoco.MjData:
+    """The state of the key "home"."""
     data = mujoco.MjData(model)
     mujoco.mj_resetDataKeyframe(model, data, model.key("home").id)
     mujoco.mj_forward(model, data)
@@ -29,6 +30,7 @@ def at_home(model: mujoco.MjModel) -> mujoco.MjData:
 
 
 def run(model: mujoco.MjModel, seconds: float) -> mujoco.MjData:
+    """Hold the default pose for a while, and demand that MuJoCo has nothing to say."""
     data = at_home(model)
     for _ in range(round(seconds / model.opt.timestep)):
         mujoco.mj_step(model, data)

@@ -12,6 +12,7 @@ ANGLES = st.floats(-3.0, 3.0)
 
 
 def random_quats(seed: int, n: int = 20) -> np.ndarray:
+    """Random orientations (n, 4)."""
     return rot.normalise(np.random.default_rng(seed).normal(size=(n, 4)))
 
 

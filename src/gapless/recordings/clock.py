@@ -47,7 +47,9 @@ def infer_unit(time: np.ndarray, declared: TimeUnit | None) -> TimeUnit:
         DataError: the declared unit is implausible, or not exactly one unit is plausible.
     """
     step = interval(time)
-    fits = [u for u, scale in SECONDS.items() if SHORTEST <= step * scale <= LONGEST]
+    fits: list[TimeUnit] = [
+        u for u, scale in SECONDS.items() if SHORTEST <= step * scale <= LONGEST
+    ]
     if declared is not None:
         if declared in fits:
             return declared

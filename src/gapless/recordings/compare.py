@@ -16,6 +16,8 @@ STEP = 0.6
 SCATTER = 0.08
 """Least scatter of the lag between honest repetitions, in steps (measured on real logs)."""
 
+WITNESSES = 2
+"""Joints of a source that must tell their lag before it is compared with other sources."""
 UNIFORM = 0.35
 """Steps by which the joints of one slipped recording may differ in their shift."""
 
@@ -34,9 +36,11 @@ def compare_delays(recordings: Iterable[Recording]) -> list[Finding]:
         for finding in _outliers(labels, [estimate([r]) for r in group], f"motion {name!r}"):
             findings.setdefault(finding.recording, finding)
     sources = _group(usable, lambda r: str(r.provenance.get("source", r.name)))
-    if len(sources) > 1 and len({(r.joints, r.rate) for r in usable}) == 1:
-        pooled = [estimate(group) for group in sources.values()]
-        for finding in _outliers(list(sources), pooled, "the other sources"):
+    if len(sources) > 2 and len({(r.joints, r.rate) for r in usable}) == 1:
+        pooled = {name: estimate(group) for name, group in sources.items()}
+        # Sources hold different motions; one joint alone is no witness.
+        told = {name: d for name, d in pooled.items() if d.confident.sum() >= WITNESSES}
+        for finding in _outliers(list(told), list(told.values()), "the other sources"):
             findings.setdefault(finding.recording, finding)
     return list(findings.values())
 

@@ -10,7 +10,8 @@ policy that reacts to q does not turn it negative.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -69,11 +70,22 @@ def estimate(recordings: Sequence[Recording]) -> Delay:
     if not usable:
         nothing = np.full(len(recordings[0].joints), np.nan)
         return Delay(np.nan, np.nan, nothing, nothing, nothing, np.zeros(len(nothing), bool))
-    sums = np.concatenate([_sums(r, shifts, 1 if len(usable) > 3 else BLOCKS) for r in usable])
+    used = np.flatnonzero(np.any([r.mask.any(axis=0) for r in usable], axis=0))
+    blocks = 1 if len(usable) > 3 else BLOCKS
+    sums = np.concatenate([_sums(r, shifts, blocks, used) for r in usable])
     if len(sums) > 2 * BLOCKS:
         # Every block takes some of each file, or a joint would live in one block only.
         sums = np.stack([sums[k::BLOCKS].sum(axis=0) for k in range(BLOCKS)])
-    return _delay(sums, shifts)
+    return _spread(_delay(sums, shifts), used, len(recordings[0].joints))
+
+
+def _spread(delay: Delay, used: np.ndarray, joints: int) -> Delay:
+    """Columns of the joints that were asked, put back among all joints."""
+    lag, std, fit = (np.full(joints, np.nan) for _ in range(3))
+    lag[used], std[used], fit[used] = delay.joint_lag, delay.joint_std, delay.fit
+    confident = np.zeros(joints, dtype=bool)
+    confident[used] = delay.confident
+    return replace(delay, joint_lag=lag, joint_std=std, fit=fit, confident=confident)
 
 
 def _delay(sums: np.ndarray, shifts: np.ndarray) -> Delay:
@@ -99,19 +111,19 @@ def _windows(length: int, shifts: np.ndarray, joints: int, blocks: int) -> list[
     """Rows of each block; a long recording is represented by a window of each block."""
     edges = np.linspace(shifts[-1], length + min(shifts[0], 0), blocks + 1).astype(int)
     size = int(max(4000, BUDGET / (len(shifts) * joints)) / blocks)
-    return [np.arange(a, min(b, a + size)) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    return [np.arange(a, min(b, a + size)) for a, b in pairwise(edges)]
 
 
-def _sums(recording: Recording, shifts: np.ndarray, blocks: int) -> np.ndarray:
-    """Moments of q and of each lagged command: (blocks, 6, shifts, joints)."""
+def _sums(recording: Recording, shifts: np.ndarray, blocks: int, used: np.ndarray) -> np.ndarray:
+    """Moments of q and of each lagged command: (blocks, 6, shifts, used joints)."""
     assert recording.target is not None
-    length, joints = recording.q.shape
-    windows = _windows(length, shifts, joints, blocks)
+    target, mask = recording.target[:, used], recording.mask[:, used]
+    windows = _windows(len(target), shifts, len(used), blocks)
     rows, starts = np.concatenate(windows), np.cumsum([0, *(len(w) for w in windows[:-1])])
-    q, out = recording.q[rows], np.empty((blocks, 6, len(shifts), joints))
+    q, out = recording.q[np.ix_(rows, used)], np.empty((blocks, 6, len(shifts), len(used)))
     for k, shift in enumerate(shifts):
-        weight = (recording.mask[rows] & recording.mask[rows - shift]).astype(float)
-        x, y = recording.target[rows - shift] * weight, q * weight
+        weight = (mask[rows] & mask[rows - shift]).astype(float)
+        x, y = target[rows - shift] * weight, q * weight
         for i, product in enumerate((weight, x, y, x * x, x * y, y * y)):
             out[:, i, k] = np.add.reduceat(product, starts, axis=0)
     return out
@@ -169,20 +181,21 @@ def distant_lag(recording: Recording) -> tuple[float, float]:
 
     Used where no lag in the usual range fits: it tells two clocks from a robot that did not move.
     """
-    from scipy.signal import correlate, correlation_lags
-
     assert recording.target is not None
     rows = slice(0, 40_000)
-    q, target = (a[rows] - a[rows].mean(axis=0) for a in (recording.q, recording.target))
-    use = (target.std(axis=0) > MOVING) & recording.mask[rows].any(axis=0)
+    use = (recording.target[rows].std(axis=0) > MOVING) & recording.mask[rows].any(axis=0)
     if not use.any():
         return 0.0, 0.0
-    total = sum(
-        correlate(q[:, j] / (q[:, j].std() + 1e-9), target[:, j] / target[:, j].std(), method="fft")
-        for j in np.flatnonzero(use)
-    )
-    lags = correlation_lags(len(q), len(q))
+    q, target = (_standard(a[rows, use]) for a in (recording.q, recording.target))
+    length = len(q)
+    spectrum = np.fft.rfft(q, 2 * length, axis=0) * np.fft.rfft(target, 2 * length, axis=0).conj()
+    total = np.fft.irfft(spectrum.mean(axis=1), 2 * length)
     # At lag k only T - |k| samples overlap; half of them must, or chance wins.
-    score = np.where(np.abs(lags) <= len(q) // 2, total / (len(q) - np.abs(lags)) / use.sum(), 0.0)
+    lags = np.arange(-(length // 2), length // 2 + 1)
+    score = total[lags] / (length - np.abs(lags))
     best = int(np.argmax(score))
     return float(lags[best]), float(score[best])
+
+
+def _standard(values: np.ndarray) -> np.ndarray:
+    return (values - values.mean(axis=0)) / (values.std(axis=0) + 1e-9)

@@ -55,7 +55,7 @@ def arrange(log: RawLog, robot: Robot, options: ImportOptions) -> Arranged:
         name: _arranged(name, stream, aliases, columns, len(names), degrees)
         for name, stream in log.streams.items()
     }
-    logged = np.isfinite(streams["q"].values).any(axis=0)
+    logged = np.asarray(np.isfinite(streams["q"].values).any(axis=0))
     held = _held(robot, options, names, logged)
     return Arranged(streams, logged, _conditions(log, robot, options, aliases, held))
 

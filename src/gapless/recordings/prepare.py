@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from gapless.errors import DataError, GaplessError
-from gapless.recordings import clock, orientation, placement, quality, units
+from gapless.recordings import clock, orientation, placement, units
+from gapless.recordings.building import Builder, Built, build, finish
 from gapless.recordings.delay import Delay, estimate
-from gapless.recordings.episodes import Frames, cut, frames
 from gapless.recordings.findings import Finding
-from gapless.recordings.naming import Arranged, arrange
+from gapless.recordings.naming import arrange
 from gapless.recordings.options import ImportOptions
 from gapless.recordings.rawlog import RawLog, Stream
-from gapless.recordings.recording import BODY_CHANNELS, Recording
-from gapless.recordings.resample import fill
+from gapless.recordings.recording import Recording
 
 if TYPE_CHECKING:
     from gapless.robots.robot import Robot
@@ -95,12 +93,13 @@ def prepare(log: RawLog, robot: Robot, options: ImportOptions, rate: float) -> P
                 ledger.add(orientation.norm_problem(channel, log.streams[channel].values))
     ledger.settle()
     assert arranged is not None
-    builder = _Builder(name, log, arranged, robot, options, rate, ledger)
-    recordings, delay, moved = _place(builder)
+    builder = Builder(name, log, arranged, robot, options, rate)
+    built, delay, moved = _place(builder, ledger)
+    done = finish(builder, built, delay, moved)
+    ledger.problems += done.problems
     ledger.settle()
-    recordings = [builder.finish(r, i, delay, moved) for i, r in enumerate(recordings)]
-    ledger.settle()
-    return Prepared(recordings, [f if f.recording else f.of(name) for f in ledger.findings])
+    findings = [*ledger.findings, *done.findings]
+    return Prepared(done.recordings, [f if f.recording else f.of(name) for f in findings])
 
 
 def _require_samples(log: RawLog) -> None:
@@ -127,145 +126,19 @@ def _in_seconds(log: RawLog, options: ImportOptions) -> RawLog:
     return replace(log, streams=streams, time_unit="s")
 
 
-@dataclass
-class _Builder:
-    """Builds the recordings of one log; called twice when commands have to move."""
-
-    name: str
-    log: RawLog
-    arranged: Arranged
-    robot: Robot
-    options: ImportOptions
-    rate: float
-    ledger: Ledger
-    masked: list[Counter[str]] = field(default_factory=list)
-    dq: list[str] = field(default_factory=list)
-
-    def build(self, moved: int) -> list[Recording]:
-        """Recordings with the commands moved by some rows of the log."""
-        streams = placement.move_commands(replace(self.log, streams=self.arranged.streams), moved)
-        cut_up = self.ledger.attempt(lambda: cut(streams))
-        if cut_up is None:
-            return []
-        self.ledger.findings = [*self.ledger.findings, *cut_up[1]]
-        made = [frames(e, self.rate, self.options.max_gap, self.arranged.logged) for e in cut_up[0]]
-        short = sum(m is None for m in made)
-        if short == len(made):
-            self.ledger.problems.append(
-                f"too short: {len(streams['q'].time)} samples leave no episode of 10 usable frames "
-                f"at {self.rate:g} Hz"
-            )
-        elif short:
-            text = f"{short} episodes with fewer than 10 usable frames were dropped"
-            self.ledger.findings.append(Finding("warning", "short", text, count=short))
-        self.masked, self.dq = [], []
-        return [self._recording(m) for m in made if m is not None]
-
-    def _recording(self, made: Frames) -> Recording:
-        held = self.arranged.conditions.held
-        values, mask = made.values, made.mask
-        q = self._with_held(fill(values["q"]), held)
-        target = values.get("target")
-        dq, source, findings = units.velocity(q, mask, values.get("dq"), self.rate)
-        self.ledger.findings += findings
-        self.masked.append(made.masked)
-        self.dq.append(source)
-        channels = {k: v for k, v in values.items() if k not in ("q", "target", "dq")}
-        channels = {k: v for k, v in channels.items() if k in BODY_CHANNELS or v.shape == q.shape}
-        return Recording(
-            self.name,
-            tuple(self.robot.joints.names),
-            float(self.rate),
-            q,
-            None if target is None else self._with_held(fill(target), held),
-            mask,
-            {"dq": dq, **channels},
-            self.arranged.conditions,
-        )
-
-    def _with_held(self, values: np.ndarray, held: dict[str, float]) -> np.ndarray:
-        names = tuple(self.robot.joints.names)
-        out = values.copy()
-        for joint, position in held.items():
-            out[:, names.index(joint)] = position
-        return out
-
-    def finish(self, recording: Recording, number: int, delay: Delay, moved: int) -> Recording:
-        """Check the content, mask what is stuck, and write down where it came from."""
-        bad, findings = quality.stuck(recording)
-        masked = self.masked[number] + Counter({"stuck": int(bad.sum())})
-        recording = replace(recording, mask=recording.mask & ~bad)
-        findings += [
-            *quality.saturated(recording),
-            *quality.followed(recording),
-            *quality.beyond_limits(recording, self.robot),
-        ]
-        if (self.options.angle_unit or self.log.angle_unit) == "deg":
-            findings += units.tiny_angles(recording.q, recording.mask)
-        order = orientation.check_order(recording)
-        self.ledger.problems += [f.message for f in order if f.severity == "error"]
-        self.ledger.add(self._too_much_masked(recording, masked))
-        label = self.name if len(self.masked) == 1 else f"{self.name} part {number + 1}"
-        findings = [f.of(label) for f in (*findings, *order)]
-        self.ledger.findings += findings
-        return replace(
-            recording, provenance=self._provenance(number, masked, findings, delay, moved)
-        )
-
-    def _too_much_masked(self, recording: Recording, masked: Counter[str]) -> str | None:
-        share = 1 - float(recording.mask[:, self.arranged.logged].mean())
-        if share <= self.options.max_masked:
-            return None
-        reasons = ", ".join(f"{why} {count}" for why, count in masked.most_common() if count)
-        return (
-            f"{share:.0%} of the samples are unusable ({reasons}); the bound is "
-            f"{self.options.max_masked:.0%} (--max-masked)"
-        )
-
-    def _provenance(
-        self,
-        number: int,
-        masked: Counter[str],
-        findings: list[Finding],
-        delay: Delay,
-        moved: int,
-    ) -> dict[str, Any]:
-        return {
-            "source": PurePath(self.log.source).name,
-            "native_rate": round(1.0 / clock.interval(self.log.streams["q"].time), 3),
-            "masked": {why: count for why, count in masked.items() if count},
-            "moved_steps": moved,
-            "delay_s": round(delay.lag / self.rate, 6) if delay.known else None,
-            "delay_std_s": round(delay.std / self.rate, 6) if delay.known else None,
-            "dq": self.dq[number],
-            "notes": [*self.log.notes, *(f.message for f in findings if f.severity != "error")],
-            "flags": sorted({f.code for f in findings if f.severity == "error"}),
-        }
-
-
-def _place(builder: _Builder) -> tuple[list[Recording], Delay, int]:
+def _place(builder: Builder, ledger: Ledger) -> tuple[Built, Delay, int]:
     """Build, measure the delay, and build again if the data prove that commands are late."""
-    ledger, known = builder.ledger, list(builder.ledger.findings)
     declared = placement.rows_to_move(builder.log.pairing, builder.options.command_acts)
-    moved, told = declared or 0, []
+    moved = declared or 0
     while True:
-        ledger.findings = [*known]
-        recordings = builder.build(moved)
+        built = ledger.attempt(partial(build, builder, moved))
+        ledger.problems += built.problems if built is not None else []
         ledger.settle()
-        for recording in recordings:
-            ledger.add(
-                units.speed_problem(
-                    recording.q, recording.mask, recording.rate, builder.robot.joints
-                )
-            )
-        ledger.settle()
-        delay = estimate(recordings)
-        verdict = placement.judge(recordings[0], delay, declared)
-        told += verdict.findings
+        assert built is not None
+        delay = estimate(built.recordings)
+        verdict = placement.judge(built.recordings[0], delay, declared)
+        ledger.findings += verdict.findings
+        ledger.problems += verdict.problems
         if not verdict.move:
-            break
-        moved += verdict.move
-        declared = moved
-    ledger.findings += told
-    ledger.problems += verdict.problems
-    return recordings, delay, moved
+            return built, delay, moved
+        declared = moved = moved + verdict.move

@@ -12,8 +12,9 @@ from gapless.recordings.recording import Recording
 if TYPE_CHECKING:
     from gapless.robots.robot import Robot
 
-STUCK_TIME, STUCK_MOVE = 1.0, 0.15
-"""An encoder is stuck if it stands still this long (s) while its target moves this far (rad)."""
+STUCK_TIME, STUCK_MOVE, STUCK_AFTER = 1.0, 0.15, 0.3
+"""An encoder is stuck if it stands still this long (s) while its target moves this far (rad),
+and for this long (s) after: a joint at rest also waits out its own delay."""
 NOT_FOLLOWED, NOT_FOLLOWED_SHARE = 0.5, 0.25
 """Median distance to the target (rad), and the share of joints beyond it, of a failed run."""
 BEYOND_LIMIT = 0.1
@@ -32,11 +33,12 @@ def stuck(recording: Recording) -> tuple[np.ndarray, list[Finding]]:
     if recording.target is None:
         return bad, findings
     least = int(np.ceil(STUCK_TIME * recording.rate))
+    after = int(STUCK_AFTER * recording.rate)
     for j, joint in enumerate(recording.joints):
         if not recording.mask[:, j].any():
             continue
         for start, stop in _still(recording.q[:, j], least):
-            if np.ptp(recording.target[start:stop, j]) > STUCK_MOVE:
+            if np.ptp(recording.target[start : stop - after, j]) > STUCK_MOVE:
                 bad[start:stop, j] = recording.mask[start:stop, j]
         count = int(bad[:, j].sum())
         if count:

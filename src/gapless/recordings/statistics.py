@@ -13,7 +13,10 @@ Stats = dict[str, np.ndarray]
 
 def episode_stats(arrays: Mapping[str, np.ndarray]) -> dict[str, Stats]:
     """Statistics of every column of one episode over its finite values."""
-    return {key: _column_stats(array if array.ndim == 2 else array[:, None]) for key, array in arrays.items()}
+    return {
+        key: _column_stats(array if array.ndim == 2 else array[:, None])
+        for key, array in arrays.items()
+    }
 
 
 def _column_stats(values: np.ndarray) -> Stats:

@@ -6,9 +6,11 @@ settles which channels the dataset has. Memory holds one recording at a time.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -91,13 +93,14 @@ class DatasetWriter:
         """Add one recording; it must have the joints and the rate of the dataset."""
         self._refuse_different(recording)
         features = lerobot.features_of(recording)
-        self._merge_features(features, recording.name)
+        self._refuse_other_columns(features, recording.name)
         arrays = lerobot.arrays_of(recording)
         episode = Episode.of(len(self._entries), recording)
         episode.to_json()  # refused now, while the caller knows which recording it is
         columns = {key: features[key].pack(array) for key, array in arrays.items()}
         park(pa.table(columns), self._parked(episode.index))
         self._entries.append(_Entry(episode, statistics.episode_stats(arrays)))
+        self._features |= features
 
     def _refuse_different(self, recording: Recording) -> None:
         problems = [] if len(recording) else ["it has no samples"]
@@ -115,7 +118,7 @@ class DatasetWriter:
                 + ". Resample or reorder it first, or write it to a dataset of its own"
             )
 
-    def _merge_features(self, features: dict[str, lerobot.Feature], name: str) -> None:
+    def _refuse_other_columns(self, features: dict[str, lerobot.Feature], name: str) -> None:
         for key, feature in features.items():
             known = self._features.get(key, feature)
             if known != feature:
@@ -123,7 +126,6 @@ class DatasetWriter:
                     f"recording {name!r}: {key} has {len(feature.names)} columns, "
                     f"earlier recordings have {len(known.names)}; write it to another dataset"
                 )
-        self._features |= features
 
     def _parked(self, index: int) -> Path:
         return self._folder / PARKED / f"{index:06d}.arrow"
@@ -136,7 +138,7 @@ class DatasetWriter:
         tasks = list(dict.fromkeys(entry.episode.name for entry in self._entries))
         (self._folder / "meta").mkdir()
         places = self._write_data(features, tasks)
-        (self._folder / PARKED).rmdir()
+        shutil.rmtree(self._folder / PARKED)
         pq.write_table(lerobot.tasks_table(tasks), self._folder / lerobot.TASKS)
         self._write_episodes(features, places)
         self._write_json(features, len(tasks))
@@ -172,7 +174,7 @@ class DatasetWriter:
         rows = self._episode_rows([*features, *lerobot.INDEX], places)
         schema = lerobot.episode_schema([*features, *lerobot.INDEX])
         with pq.ParquetWriter(path, schema, write_page_checksum=True) as writer:
-            while batch := [row for row, _ in zip(rows, range(EPISODES_PER_GROUP), strict=False)]:
+            while batch := list(islice(rows, EPISODES_PER_GROUP)):
                 writer.write_table(pa.Table.from_pylist(batch, schema=schema))
 
     def _episode_rows(self, keys: list[str], places: list[tuple]) -> Iterator[dict[str, Any]]:

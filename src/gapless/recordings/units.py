@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.ndimage import uniform_filter1d
 
 from gapless.recordings.findings import Finding
 from gapless.recordings.resample import slope
@@ -27,6 +26,8 @@ def angle_problem(q: np.ndarray, joints: Joints) -> str | None:
     """
     reach = np.maximum(np.abs(joints.lower), np.abs(joints.upper))
     reach = np.where(np.isfinite(reach), np.maximum(reach, 0.5), 2 * np.pi)
+    if not (np.abs(q) > np.maximum(3 * reach, np.pi)).any():
+        return None
     largest = np.array([_high(column) for column in np.abs(q).T])
     beyond = largest > np.maximum(3 * reach, np.pi)
     if not beyond.any() or (largest / DEGREES > 1.5 * reach).any():
@@ -50,7 +51,9 @@ def tiny_angles(q: np.ndarray, mask: np.ndarray) -> list[Finding]:
 
 def speed_problem(q: np.ndarray, mask: np.ndarray, rate: float, joints: Joints) -> str | None:
     """Say so if joints move far beyond their speed limits: the clock's unit is wrong."""
-    speed = np.abs(slope(q, mask, rate))
+    speed = np.where(mask, np.abs(slope(q, mask, rate)), 0.0)
+    if not (speed > 5 * joints.velocity).any():
+        return None
     high = np.array([_high(np.where(m, s, np.nan)) for s, m in zip(speed.T, mask.T, strict=True)])
     moving = high > MOVING
     ratio = np.where(moving, high / joints.velocity, 0.0)
@@ -89,8 +92,7 @@ def velocity(
 
 def _agreement(derived: np.ndarray, logged: np.ndarray, usable: np.ndarray) -> tuple[float, float]:
     """Scale (derived over logged) and correlation, medians over joints that move."""
-    a = uniform_filter1d(np.where(usable, derived, 0.0), 5, axis=0)
-    b = uniform_filter1d(logged, 5, axis=0)
+    a, b = _smooth(np.where(usable, derived, 0.0)), _smooth(logged)
     aa, bb, ab = (a * a).sum(axis=0), (b * b).sum(axis=0), (a * b).sum(axis=0)
     moving = aa > MOVING**2 * len(a)
     if not moving.any():
@@ -98,6 +100,12 @@ def _agreement(derived: np.ndarray, logged: np.ndarray, usable: np.ndarray) -> t
     agreement = ab[moving] / np.sqrt(np.maximum(aa * bb, 1e-30))[moving]
     ratio = np.sqrt(aa[moving] / np.maximum(bb[moving], 1e-30)) * np.sign(ab[moving])
     return float(np.median(ratio)), float(np.median(agreement))
+
+
+def _smooth(values: np.ndarray, width: int = 5) -> np.ndarray:
+    """Moving average: quantised positions make noisy differences."""
+    total = np.cumsum(np.concatenate([np.zeros((1, values.shape[1])), values]), axis=0)
+    return (total[width:] - total[:-width]) / width
 
 
 def _high(values: np.ndarray) -> float:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 FREE_JOINT = "root"
 FLOOR = "floor"
 HOME = "home"
+_LEAST_INERTIA = 1e-10  # kg·m²
 
 
 def new_spec(name: str) -> mujoco.MjSpec:
@@ -164,7 +165,9 @@ def _loaded_inertia(
     """Mass, centre and inertia tensor about that centre of a link with a point load."""
     mass, centre = float(model.body_mass[link]), model.body_ipos[link]
     axes = rotate(model.body_iquat[link], np.eye(3)).T
-    tensor = axes @ np.diag(model.body_inertia[link]) @ axes.T
+    # A point on a massless link has no inertia, which MuJoCo refuses.
+    inertia = np.maximum(model.body_inertia[link], _LEAST_INERTIA)
+    tensor = axes @ np.diag(inertia) @ axes.T
     at = centre if payload.com is None else np.asarray(payload.com)
     total = mass + payload.mass
     com = (mass * centre + payload.mass * at) / total

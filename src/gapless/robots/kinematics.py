@@ -83,7 +83,7 @@ class Kinematics:
             parent = None if body.parent < 0 else (pos[body.parent], quat[body.parent])
             pos[i], quat[i] = _pose(body, parent, q)
         if base_pos is not None or base_quat_wxyz is not None:
-            pos, quat = self._moved(pos, quat, base_pos, base_quat_wxyz)
+            self._move(pos, quat, base_pos, base_quat_wxyz)
         return pos.swapaxes(0, 1), quat.swapaxes(0, 1)
 
     def points(
@@ -101,21 +101,26 @@ class Kinematics:
         columns = [self._index[point.body] for point in points]
         offsets = np.array([point.offset for point in points]).reshape(-1, 3)
         pos, quat = self.link_poses(q, base_pos, base_quat_wxyz)
-        return pos[:, columns] + rotate(quat[:, columns], offsets)
+        found = pos[:, columns]
+        for i in np.flatnonzero(offsets.any(axis=1)):
+            found[:, i] += rotate(quat[:, columns[i]], offsets[i])
+        return found
 
-    def _moved(
+    def _move(
         self,
         pos: np.ndarray,
         quat: np.ndarray,
         base_pos: np.ndarray | None,
         base_quat: np.ndarray | None,
-    ) -> Poses:
-        """Carry all links along as the root link goes to the given pose."""
-        root_pos, root_quat = pos[self._root], quat[self._root]
+    ) -> None:
+        """Carry all links along, in place, as the root link goes to the given pose."""
+        root_pos, root_quat = pos[self._root].copy(), quat[self._root].copy()
         to_pos = root_pos if base_pos is None else np.asarray(base_pos, float)
         to_quat = root_quat if base_quat is None else normalise(base_quat)
         turn = mul(to_quat, conj(root_quat))
-        return to_pos + rotate(turn, pos - root_pos), mul(turn, quat)
+        for i in range(len(pos)):  # link by link stays in the cache
+            pos[i] = to_pos + rotate(turn, pos[i] - root_pos)
+            quat[i] = mul(turn, quat[i])
 
 
 def _pose(body: _Body, parent: Poses | None, q: np.ndarray) -> Poses:

@@ -8,14 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
 from gapless.errors import ModelError, unknown
 from gapless.robots import build
 from gapless.robots.drives import Gains, read_joints
 from gapless.robots.joints import Alias, Joints, TrackingPoint
-from gapless.robots.rotations import conj, rotate
-from gapless.robots.tree import locked_pose
+from gapless.robots.mjcf_edits import clamp, clear_orientation, lock, reduce, set_free
 from gapless.robots.xmlfiles import Files, collect
 
 if TYPE_CHECKING:
@@ -52,15 +49,15 @@ class Mjcf:
         """The model without its own actuators, with the robot's mount and locks."""
         spec = parse(self.files, robot.name)
         reduce(spec, self.top)
-        _lock(spec, robot.locked)
+        lock(spec, robot.locked)
         top = spec.body(self.top)
         if self.floats or robot.mount != "fixed":
             top.pos, top.quat = [0.0, 0.0, robot.standing_height], [1.0, 0.0, 0.0, 0.0]
-            _clear_orientation(top)
+            clear_orientation(top)
         if robot.mount != "fixed":
-            _set_free(top)
+            set_free(top)
         if robot.mount not in ("free", "fixed"):
-            _clamp(spec, robot)
+            clamp(spec, robot)
         return spec
 
 
@@ -116,6 +113,8 @@ def read_files(
         notes.append("the default pose is the model's first keyframe")
     reduce(spec, top, notes, keep_actuators=True)
     model = build.compile_spec(spec)
+    kept = {model.joint(j).name for j in range(model.njnt)}
+    pose = {joint: angle for joint, angle in pose.items() if joint in kept}
     joints = read_joints(model, gains, {**pose, **(default or {})}, notes)
     loose = _check_unactuated(joints, unactuated)
     links = tuple(model.body(i).name for i in range(1, model.nbody))
@@ -179,31 +178,6 @@ def find_top(model: mujoco.MjModel, root: str | None) -> str:
     return tops[0]
 
 
-def reduce(
-    spec: mujoco.MjSpec, top: str, notes: list[str] | None = None, keep_actuators: bool = False
-) -> None:
-    """Take away what a Robot brings itself: floor, other mechanisms, keys, sensors, actuators."""
-    import mujoco
-
-    notes = [] if notes is None else notes
-    for body in [b for b in spec.worldbody.bodies if b.name != top]:
-        if body.find_all(mujoco.mjtObj.mjOBJ_JOINT):
-            notes.append(f"mechanism {body.name} is not part of the robot; it was removed")
-            spec.delete(body)
-    planes = [g for g in spec.worldbody.geoms if g.type == mujoco.mjtGeom.mjGEOM_PLANE]
-    if planes or spec.sensors:
-        notes.append("the model's own floor planes and sensors were removed")
-    if spec.tendons or spec.equalities:
-        notes.append("the model's tendons and equality constraints were kept")
-    for element in [*planes, *spec.sensors, *spec.keys]:
-        spec.delete(element)
-    if not keep_actuators:
-        for actuator in list(spec.actuators):
-            spec.delete(actuator)
-        for joint in [j for j in spec.body(top).joints if j.type == mujoco.mjtJoint.mjJNT_FREE]:
-            spec.delete(joint)
-
-
 def _key_pose(model: mujoco.MjModel) -> dict[str, float]:
     joints = [j for j in range(model.njnt) if model.jnt_type[j] in (2, 3)]
     key = model.key_qpos[0]
@@ -220,63 +194,3 @@ def _check_unactuated(joints: Joints, unactuated: Unactuated) -> list[str]:
             "to weld them at their default, or unactuated='passive' to let them swing"
         )
     return loose
-
-
-def _lock(spec: mujoco.MjSpec, angles: Mapping[str, float]) -> None:
-    import mujoco
-
-    model = build.compile_spec(spec)
-    for name, angle in angles.items():
-        joint, body = spec.joint(name), spec.joint(name).parent
-        figures = model.joint(name)
-        if len(body.joints) > 1 or joint.type != mujoco.mjtJoint.mjJNT_HINGE:
-            raise ModelError(f"joint {name!r} cannot be locked: only a body's single hinge can be")
-        turn = angle - float(figures.qpos0[0])
-        quat = tuple(_orientation(spec, body))
-        body.pos, body.quat = locked_pose(body.pos, quat, figures.pos, figures.axis, turn)
-        _clear_orientation(body)
-        spec.delete(joint)
-
-
-def _orientation(spec: mujoco.MjSpec, body: Any) -> np.ndarray:
-    import mujoco
-
-    if body.alt.type == mujoco.mjtOrientation.mjORIENTATION_QUAT:
-        return np.array(body.quat)
-    compiler = spec.compiler
-    return np.array(
-        spec.resolve_orientation(
-            degree=compiler.degree, sequence=compiler.eulerseq, orientation=body.alt
-        )
-    )
-
-
-def _clear_orientation(body: Any) -> None:
-    import mujoco
-
-    body.alt.type = mujoco.mjtOrientation.mjORIENTATION_QUAT
-
-
-def _set_free(top: Any) -> None:
-    if top.joints:
-        raise ModelError(
-            f"base {top.name!r} is itself on joint {top.joints[0].name!r}, so it cannot be free; "
-            "use mount='fixed'"
-        )
-    top.add_freejoint(name=build.FREE_JOINT)
-
-
-def _clamp(spec: mujoco.MjSpec, robot: Robot) -> None:
-    """Hold a link of a free robot by a stiff weld to the world, where it stands at home."""
-    import mujoco
-
-    from gapless.robots.assemble import home_pose
-
-    pos, quat = home_pose(robot, robot.mount)
-    weld = spec.add_equality(name="mount", type=mujoco.mjtEq.mjEQ_WELD)
-    weld.objtype = mujoco.mjtObj.mjOBJ_BODY
-    weld.name1, weld.name2 = robot.mount, "world"
-    back = conj(np.array(quat))
-    # Anchor, pose of the world in the link's frame, and weight of rotation against position.
-    weld.data[:11] = [0, 0, 0, *-rotate(back, np.array(pos)), *back, 1]
-    weld.solref[:], weld.solimp[:3] = [0.005, 1.0], [0.99, 0.999, 0.001]

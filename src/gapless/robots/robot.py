@@ -51,7 +51,7 @@ class Robot:
         height: z of the root in the default pose; None is found from the shapes.
         action_scale: radians a policy's unit action stands for.
         title: one line for people.
-        notes: what was resolved or dropped when the model was read.
+        notes: where the figures come from; what was resolved or dropped when the model was read.
     """
 
     name: str

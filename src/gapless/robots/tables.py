@@ -52,6 +52,7 @@ def read(name: str) -> dict[str, Any]:
         "tracking": points,
         "end_effectors": _points(table.get("end_effectors", {}), tree),
         "aliases": {k: Alias(*v) for k, v in table.get("aliases", {}).items()},
+        "notes": (table["source"],),
         "lock": table.get("lock", {}),
     }
 

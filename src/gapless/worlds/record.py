@@ -27,9 +27,9 @@ def record(
         targets: absolute joint positions at the world's rate, rad.
         name: the motion.
         start: one state.
-        conditions: payload, unit, gains; the mount is the world's.
+        conditions: payload, unit, gains; the world's own by default.
     """
-    conditions = conditions or Conditions(payloads={})
+    conditions = conditions or Conditions(payloads=dict(world.robot.payloads))
     played = world.rollout(start, targets[None], conditions=[conditions])
     if not played.valid.all():
         at = int(played.valid[0].argmin()) / world.rate

@@ -11,7 +11,12 @@ import pyarrow.compute
 import pyarrow.csv
 
 from gapless.errors import FormatError, nearest
-from gapless.recordings.importers.limits import MAX_CELL_CHARS, MAX_TEXT_BYTES, check_file
+from gapless.recordings.importers.limits import (
+    MAX_CELL_CHARS,
+    MAX_TEXT_BYTES,
+    check_file,
+    reading,
+)
 
 pc: Any = pyarrow.compute  # its functions are made at import, unseen by type checkers
 
@@ -27,13 +32,12 @@ def read_csv(path: Path) -> pa.Table:
     """
     size = check_file(path, MAX_TEXT_BYTES, "a CSV file")
     options = pyarrow.csv.ConvertOptions(null_values=list(MISSING), strings_can_be_null=True)
-    try:
+    with reading(f"{path} ({size} bytes)", "a CSV file"):
         table = pyarrow.csv.read_csv(path, convert_options=options)
-    except (pa.ArrowInvalid, UnicodeDecodeError) as error:
-        raise FormatError(f"{path} ({size} bytes) is not a readable CSV file: {error}") from error
+        table = table.rename_columns([str(name).strip() for name in table.column_names])
     if table.num_rows == 0:
         raise FormatError(f"{path} has a header and 0 rows; a log needs at least two samples")
-    return table.rename_columns([str(name).strip() for name in table.column_names])
+    return table
 
 
 def column(table: pa.Table, name: str, path: Path) -> pa.ChunkedArray:
@@ -55,10 +59,8 @@ def has_values(table: pa.Table, name: str) -> bool:
 
 def numbers(values: pa.ChunkedArray, where: str) -> np.ndarray:
     """(T,) floats of a plain column; missing cells are NaN."""
-    try:
+    with reading(where, "a column of numbers"):
         return values.cast(pa.float64()).to_numpy(zero_copy_only=False).astype(float)
-    except pa.ArrowInvalid as error:
-        raise FormatError(f"{where} is not numeric: {error}") from error
 
 
 def lists(values: pa.ChunkedArray, where: str) -> np.ndarray:
@@ -67,7 +69,8 @@ def lists(values: pa.ChunkedArray, where: str) -> np.ndarray:
     Raises:
         FormatError: a cell is absurdly long, is not a list of numbers, or the lengths differ.
     """
-    text = pc.fill_null(pa.concat_arrays(values.chunks).cast(pa.string()), "")
+    with reading(where, "a column of lists"):
+        text = pc.fill_null(pa.concat_arrays(values.chunks).cast(pa.string()), "")
     longest = pc.max(pc.binary_length(text)).as_py() or 0
     if longest > MAX_CELL_CHARS:
         raise FormatError(f"{where}: a cell has {longest} characters, above {MAX_CELL_CHARS}")

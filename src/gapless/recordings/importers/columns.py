@@ -9,11 +9,19 @@ from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute
 
 from gapless.errors import FormatError, MissingExtraError
 from gapless.recordings.importers import cells
-from gapless.recordings.importers.limits import MAX_ARRAY_BYTES, check_array, check_file
+from gapless.recordings.importers.limits import (
+    MAX_ARRAY_BYTES,
+    check_array,
+    check_file,
+    reading,
+)
 from gapless.recordings.importers.npz import load_npz, npz_keys
+
+pc: Any = pyarrow.compute  # its functions are made at import, unseen by type checkers
 
 
 class Columns(Protocol):
@@ -47,14 +55,7 @@ class _ArrowColumns:
         values, where = self.table.column(name), f"{self.path}: column {name!r}"
         if pa.types.is_string(values.type):
             return cells.lists(values, where)
-        if not pa.types.is_nested(values.type):
-            return cells.numbers(values, where)
-        flat = pa.concat_arrays(values.combine_chunks().chunks) if values.num_chunks > 1 else values
-        rows = flat.to_pylist()
-        try:
-            return np.array(rows, float)
-        except (ValueError, TypeError) as error:
-            raise FormatError(f"{where}: lists of different lengths, or not numbers") from error
+        return vectors(values, where)
 
 
 class _NpzColumns:
@@ -89,11 +90,9 @@ class _Hdf5Columns:
         data, where = self.sets[name], f"{self.path}: dataset {name!r}"
         if data.external or data.is_virtual:
             raise FormatError(f"{where} takes its data from other files; copy it with h5repack")
-        check_array(data.shape, data.dtype.itemsize, where)
-        try:
+        with reading(where, "an HDF5 dataset"):
+            check_array(data.shape, data.dtype.itemsize, where)
             return _floats(data[()], where)
-        except OSError as error:
-            raise FormatError(f"{where} is damaged ({error}); copy the file again") from error
 
 
 def _floats(values: np.ndarray, where: str) -> np.ndarray:
@@ -124,15 +123,13 @@ def _hdf5(path: Path) -> Iterator[Columns]:
     except ImportError as error:
         raise MissingExtraError("h5py", "logs", f"reading {path.name}") from error
     size = check_file(path, MAX_ARRAY_BYTES, "an HDF5 file")
-    try:
+    where, what = f"{path} ({size} bytes)", "an HDF5 file"
+    with reading(where, what):
         file = h5py.File(path, "r")
-    except OSError as error:
-        raise FormatError(
-            f"{path} ({size} bytes) is not a complete HDF5 file ({error}): "
-            "it is truncated or another format; copy the file again"
-        ) from error
     with file:
-        yield _Hdf5Columns(file, path)
+        with reading(where, what):
+            columns = _Hdf5Columns(file, path)
+        yield columns
 
 
 def read_parquet(path: Path, columns: list[str] | None = None) -> pa.Table:
@@ -144,13 +141,24 @@ def read_parquet(path: Path, columns: list[str] | None = None) -> pa.Table:
     import pyarrow.parquet as pq
 
     size = check_file(path, MAX_ARRAY_BYTES, "a Parquet file")
-    try:
+    with reading(f"{path} ({size} bytes)", "a Parquet file"):
         file = pq.ParquetFile(path)
         groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
         check_array((sum(g.total_byte_size for g in groups),), 1, str(path))
-        return file.read(columns)
-    except (pa.ArrowException, OSError) as error:
-        raise FormatError(
-            f"{path} ({size} bytes) is not a complete Parquet file ({error}): "
-            "it is truncated or another format; copy the file again"
-        ) from error
+        table = file.read(columns)
+        table.validate(full=True)  # a damaged file may decode to offsets that lead astray
+        return table
+
+
+def vectors(values: pa.ChunkedArray, where: str) -> np.ndarray:
+    """(T,) or (T, k) floats of a column of numbers or of lists of one length.
+
+    Raises:
+        FormatError: the lists differ in length, or hold no numbers.
+    """
+    if not pa.types.is_nested(values.type):
+        return cells.numbers(values, where)
+    flat = cells.numbers(pc.list_flatten(values), where)
+    if len(values) == 0 or len(flat) % len(values):
+        raise FormatError(f"{where}: {len(flat)} numbers in {len(values)} lists of unequal length")
+    return flat.reshape(len(values), -1)

@@ -14,7 +14,7 @@ from gapless.errors import FormatError
 from gapless.recordings.conditions import Conditions
 from gapless.recordings.importers import ReadOptions
 from gapless.recordings.importers.cells import column, numbers, read_csv
-from gapless.recordings.importers.limits import MAX_TEXT_BYTES, check_file
+from gapless.recordings.importers.limits import MAX_TEXT_BYTES, check_file, reading
 from gapless.recordings.importers.sources import collect, files, folders_with
 from gapless.recordings.rawlog import RawLog, Stream
 
@@ -43,15 +43,11 @@ def read(source: Path, options: ReadOptions) -> Iterator[RawLog]:
 
 def _test(path: Path) -> RawLog:
     check_file(path, MAX_TEXT_BYTES, "a JSON log")
-    try:
+    with reading(str(path), "a ktune log (an object with config.actuator_id and data[])"):
         content = json.loads(path.read_text(encoding="utf-8"))
-        config, rows = content["config"], content["data"]
+        config, rows = content["config"], list(content["data"])
         actuator = config["actuator_id"] if "actuator_id" in config else config["actuator_ids"][0]
-    except (ValueError, KeyError, TypeError, IndexError) as error:
-        raise FormatError(
-            f"{path} is not a ktune log ({type(error).__name__}: {error}): an object with "
-            "config.actuator_id and data[] was expected"
-        ) from error
+        gains = (float(config["kp"]), float(config["kd"]))
     if len(rows) < 2:
         raise FormatError(f"{path} holds {len(rows)} samples; at least two are needed")
     joint = f"actuator_{actuator}"
@@ -59,9 +55,8 @@ def _test(path: Path) -> RawLog:
     streams = {
         channel: Stream(time, _field(rows, key, path)[:, None])
         for key, channel in TEST_CHANNELS.items()
-        if key in rows[0]
+        if key != "torque" or key in rows[0]
     }
-    gains = {joint: (float(config["kp"]), float(config["kd"]))} if "kp" in config else {}
     # A sampling task pairs each state with the latest command sent, which therefore acts after it.
     return RawLog(
         name=f"{'chirp' if 'chirp_duration' in config else 'step'}/{joint}",
@@ -70,7 +65,7 @@ def _test(path: Path) -> RawLog:
         pairing="acts_after",
         time_unit="s",
         angle_unit="deg",
-        conditions=Conditions(mount="fixed", gains=gains),
+        conditions=Conditions(gains={joint: gains}),
         source=str(path),
         notes=("a chirp also commands the velocity, which is not logged",)
         if "chirp_duration" in config

@@ -14,7 +14,7 @@ import pyarrow as pa
 from gapless.errors import FormatError
 from gapless.recordings.conditions import Conditions
 from gapless.recordings.importers import ReadOptions
-from gapless.recordings.importers.columns import read_parquet
+from gapless.recordings.importers.columns import read_parquet, vectors
 from gapless.recordings.importers.limits import MAX_TEXT_BYTES, check_file
 from gapless.recordings.importers.sources import collect, walk
 from gapless.recordings.rawlog import RawLog, Stream
@@ -136,7 +136,9 @@ def _episode(layout: _Layout, episode: dict[str, Any], table: pa.Table, path: Pa
     index, count = int(episode["episode_index"]), table.num_rows
     time = np.arange(count) / layout.fps
     _check(path, index, episode, table, time)
-    values = {name: _array(table, name, path) for name in layout.columns}
+    values = {
+        n: vectors(table.column(n), f"{path}: {n}").reshape(count, -1) for n in layout.columns
+    }
     if VALID in values:
         valid = values.pop(VALID) > 0
         values[STATE] = np.where(valid, values[STATE], np.nan)
@@ -174,15 +176,6 @@ def _check(
             f"{path}: timestamps of episode {index} are up to {late:.3g} s off the "
             f"{1 / time[1]:g} fps of info.json"
         )
-
-
-def _array(table: pa.Table, name: str, path: Path) -> np.ndarray:
-    column = table.column(name).combine_chunks()
-    flat = column.flatten() if pa.types.is_nested(column.type) else column
-    values = flat.to_numpy(zero_copy_only=False).astype(float)
-    if len(values) % table.num_rows:
-        raise FormatError(f"{path}: {name} holds vectors of different lengths")
-    return values.reshape(table.num_rows, -1)
 
 
 def _by_name(layout: _Layout, target: np.ndarray) -> np.ndarray:

@@ -62,6 +62,8 @@ class Track:
     ) -> dict[str, np.ndarray]:
         """(T, J) arrays in the order of `joints`, and body channels; NaN where nothing was sent."""
         keys = dict.fromkeys(key for row in self._rows for key in row)
+        if "q" not in keys:
+            raise FormatError(f"{self.topic}: no message holds a position")
         return {key: self._channel(key, joints, given) for key in keys}
 
     def _channel(

@@ -11,7 +11,7 @@ import numpy as np
 
 from gapless.errors import FormatError
 from gapless.recordings.importers import ReadOptions, safe_pickle
-from gapless.recordings.importers.limits import MAX_ARRAY_BYTES, check_array, check_file
+from gapless.recordings.importers.limits import MAX_ARRAY_BYTES, check_array, check_file, reading
 from gapless.recordings.importers.pickled_arrays import StandIn
 from gapless.recordings.importers.sources import collect, files
 from gapless.recordings.rawlog import RawLog, Stream
@@ -65,13 +65,8 @@ def load_pt(path: Path) -> Any:
         FormatError: it needs full unpickling, is truncated, or is in torch's format before 1.6.
     """
     size = check_file(path, MAX_ARRAY_BYTES, "a .pt file")
-    try:
+    with reading(f"{path} ({size} bytes)", "a .pt archive (torch 1.6 or later)"):
         archive = zipfile.ZipFile(path)
-    except zipfile.BadZipFile as error:
-        raise FormatError(
-            f"{path} ({size} bytes) is truncated or written before torch 1.6 ({error}); "
-            "copy it again, or load and save it with a current torch"
-        ) from error
     with archive:
         name = next((n for n in archive.namelist() if n.endswith("/data.pkl")), None)
         if name is None:
@@ -96,11 +91,9 @@ class _Storages:
 
     def member(self, name: str) -> bytes:
         """The bytes of one entry, with its checksum verified."""
-        try:
+        with reading(f"{self.where}: {name}", "an entry"):
             check_array((self.archive.getinfo(name).file_size,), 1, f"{self.where}: {name}")
             return self.archive.read(name)
-        except (KeyError, zipfile.BadZipFile, OSError, EOFError) as error:
-            raise FormatError(f"{self.where}: {name} is missing or damaged ({error})") from error
 
     def load(self, pid: Any) -> np.ndarray:
         """Resolve ('storage', type, key, device, count)."""

@@ -1,0 +1,43 @@
+# Every target sets itself up in .venv; nothing else on the machine is touched.
+PYTHON ?= python3.11
+BIN := .venv/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-all check format benchmark clean
+
+help:            ## this text
+	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+setup: .venv/ready   ## create .venv and install gapless into it
+
+.venv/ready: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@
+
+demo: setup      ## record a perturbed G1, measure it, write tables and pictures to out/demo
+	$(BIN)/gapless demo --out out/demo
+
+test: setup      ## the default tests, under ten minutes on two cores
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+test-all: setup  ## every test, the slow ones too
+	$(BIN)/python -m pytest -n 2
+
+check: setup     ## format, lint, types
+	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/ruff check src tests benchmarks examples
+	$(BIN)/pyright
+
+format: setup    ## rewrite to the project's format
+	$(BIN)/ruff format src tests benchmarks examples
+	$(BIN)/ruff check --fix src tests benchmarks examples
+
+benchmark: setup ## speed and memory, each against a named baseline of the same run
+	$(BIN)/python benchmarks/replay_speed.py
+	$(BIN)/python benchmarks/import_speed.py
+	$(BIN)/python benchmarks/memory.py
+
+clean:           ## remove what the other targets made
+	rm -rf .venv out .pytest_cache .ruff_cache

@@ -1,0 +1,164 @@
+"""The recordings of one arranged log: built, checked for content, and written down."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gapless.recordings import clock, orientation, placement, quality, units
+from gapless.recordings.delay import Delay
+from gapless.recordings.episodes import MIN_FRAMES, Frames, cut, frames
+from gapless.recordings.findings import Finding
+from gapless.recordings.naming import Arranged
+from gapless.recordings.options import ImportOptions
+from gapless.recordings.rawlog import RawLog
+from gapless.recordings.recording import BODY_CHANNELS, Recording
+from gapless.recordings.resample import fill
+
+if TYPE_CHECKING:
+    from gapless.robots.robot import Robot
+
+
+@dataclass(frozen=True)
+class Builder:
+    """Turns one log (clocks in seconds) into recordings.
+
+    Attributes:
+        name: the motion.
+        log: for its streams' times, notes, pairing and source.
+        arranged: its streams in the robot's joints and radians.
+        robot: whose recordings they become.
+        options: what the user declared.
+        rate: samples a second of the grid.
+    """
+
+    name: str
+    log: RawLog
+    arranged: Arranged
+    robot: Robot
+    options: ImportOptions
+    rate: float
+
+
+@dataclass
+class Built:
+    """Recordings with what was said on the way; `problems` are reasons to refuse the log."""
+
+    recordings: list[Recording] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+def build(builder: Builder, moved: int) -> Built:
+    """Recordings on the grid, with the commands moved by some rows of the log.
+
+    Raises:
+        DataError: the streams' clocks cannot be cut into common episodes.
+    """
+    arranged = replace(builder.log, streams=builder.arranged.streams)
+    episodes, findings = cut(placement.move_commands(arranged, moved))
+    built = Built(findings=findings)
+    for episode in episodes:
+        made = frames(episode, builder.rate, builder.options.max_gap, builder.arranged.logged)
+        if made is not None:
+            _append(builder, built, made)
+    short = len(episodes) - len(built.recordings)
+    words = f"fewer than {MIN_FRAMES} usable frames at {builder.rate:g} Hz"
+    if not built.recordings:
+        count = len(arranged.streams["q"].time)
+        built.problems.append(f"{count} samples of q leave {words} in every episode")
+    elif short:
+        text = f"{short} episodes with {words} were dropped"
+        built.findings.append(Finding("warning", "short", text, count=short))
+    return built
+
+
+def _append(builder: Builder, built: Built, made: Frames) -> None:
+    q = _with_held(builder, fill(made.values["q"]))
+    target = made.values.get("target")
+    dq, source, findings = units.velocity(q, made.mask, made.values.get("dq"), builder.rate)
+    channels = {k: v for k, v in made.values.items() if k not in ("q", "target", "dq")}
+    recording = Recording(
+        builder.name,
+        tuple(builder.robot.joints.names),
+        float(builder.rate),
+        q,
+        None if target is None else _with_held(builder, fill(target)),
+        made.mask,
+        {"dq": dq, **{k: v for k, v in channels.items() if k in BODY_CHANNELS or v.any()}},
+        builder.arranged.conditions,
+        {"masked": dict(made.masked), "dq": source},
+    )
+    built.recordings.append(recording)
+    built.findings += findings
+    speed = units.speed_problem(q, made.mask, builder.rate, builder.robot.joints)
+    built.problems += [] if speed is None else [speed]
+
+
+def _with_held(builder: Builder, values: np.ndarray) -> np.ndarray:
+    out = values.copy()
+    for joint, position in builder.arranged.conditions.held.items():
+        out[:, builder.robot.joints.names.index(joint)] = position
+    return out
+
+
+def finish(builder: Builder, built: Built, delay: Delay, moved: int) -> Built:
+    """Check the content, mask what is stuck, and write down where everything came from."""
+    done = Built(findings=[*built.findings], problems=[*built.problems])
+    for number, recording in enumerate(built.recordings):
+        bad, findings = quality.stuck(recording)
+        masked = Counter(recording.provenance["masked"]) + Counter(stuck=int(bad.sum()))
+        recording = replace(recording, mask=recording.mask & ~bad)
+        findings += _content(builder, recording)
+        many = len(built.recordings) > 1
+        label = f"{builder.name} part {number + 1}" if many else builder.name
+        findings = [f.of(label) for f in findings]
+        facts = _provenance(builder, findings, delay, moved)
+        facts |= {"masked": dict(masked), "dq": recording.provenance["dq"]}
+        done.recordings.append(replace(recording, provenance=facts))
+        done.findings += findings
+        done.problems += _refusals(builder, recording, masked, findings)
+    return done
+
+
+def _content(builder: Builder, recording: Recording) -> list[Finding]:
+    degrees = (builder.options.angle_unit or builder.log.angle_unit) == "deg"
+    return [
+        *quality.saturated(recording),
+        *quality.followed(recording),
+        *quality.beyond_limits(recording, builder.robot),
+        *orientation.check_order(recording),
+        *(units.tiny_angles(recording.q, recording.mask) if degrees else []),
+    ]
+
+
+def _refusals(
+    builder: Builder, recording: Recording, masked: Counter[str], findings: list[Finding]
+) -> list[str]:
+    wrong = [f.message for f in findings if f.code == "quat_order" and f.severity == "error"]
+    share = 1 - float(recording.mask[:, builder.arranged.logged].mean())
+    bound = builder.options.max_masked
+    if share <= bound:
+        return wrong
+    reasons = ", ".join(f"{why} {count}" for why, count in masked.most_common())
+    text = f"{share:.0%} of the samples are unusable ({reasons}); the bound is {bound:.0%}"
+    return [*wrong, f"{text} (--max-masked)"]
+
+
+def _provenance(
+    builder: Builder, findings: list[Finding], delay: Delay, moved: int
+) -> dict[str, Any]:
+    rate, notes = builder.rate, [f.message for f in findings if f.severity != "error"]
+    return {
+        "source": PurePath(builder.log.source).name,
+        "native_rate": round(1.0 / clock.interval(builder.log.streams["q"].time), 3),
+        "moved_steps": moved,
+        "delay_s": round(delay.lag / rate, 6) if delay.known else None,
+        "delay_std_s": round(delay.std / rate, 6) if delay.known else None,
+        "notes": [*builder.log.notes, *notes],
+        "flags": sorted({f.code for f in findings if f.severity == "error"}),
+    }

@@ -1,0 +1,156 @@
+"""Everything that can be said about recordings that are already in a dataset."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gapless.recordings import orientation, placement, quality
+from gapless.recordings.compare import compare_delays
+from gapless.recordings.delay import Delay, estimate
+from gapless.recordings.findings import Finding
+from gapless.recordings.recording import Recording
+
+if TYPE_CHECKING:
+    from gapless.robots.robot import Robot
+
+NEEDED_FOR = {
+    "target": "replay, gap metrics, identification and corrections",
+    "torque": "torque errors and torque-based identification",
+    "dq": "velocities (positions are differentiated instead)",
+    "base_quat_wxyz": "whole-body errors and free-floating replay",
+    "gains": "replay with the gains that were used (the robot's own are taken)",
+    "payloads": "telling load from model error",
+}
+"""What cannot be computed without a channel or condition."""
+COMPARED = 2000
+"""Recordings whose delays are compared with each other; more are sampled evenly."""
+
+
+@dataclass(frozen=True)
+class CheckReport:
+    """Findings of a dataset, with counts.
+
+    Attributes:
+        recordings: number of recordings.
+        seconds: their total duration.
+        samples: joint samples of logged joints, and how many of them are masked, by reason.
+        findings: all findings, errors first.
+        missing: channel or condition -> number of recordings without it.
+    """
+
+    recordings: int
+    seconds: float
+    samples: int
+    masked: dict[str, int]
+    findings: list[Finding] = field(default_factory=list)
+    missing: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is no error."""
+        return not any(f.severity == "error" for f in self.findings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON form."""
+        return {
+            "ok": self.ok,
+            "recordings": self.recordings,
+            "seconds": round(self.seconds, 3),
+            "samples": self.samples,
+            "masked": self.masked,
+            "missing": {
+                k: {"recordings": n, "needed_for": NEEDED_FOR[k]} for k, n in self.missing.items()
+            },
+            "findings": [f.to_dict() for f in self.findings],
+        }
+
+
+def check(recording: Recording, robot: Robot) -> list[Finding]:
+    """Check one recording: content, limits, orientation and placement in time."""
+    delay = estimate([recording])
+    verdict = placement.judge(recording, delay, 1)
+    findings = [
+        *quality.stuck(recording)[1],
+        *quality.saturated(recording),
+        *quality.followed(recording),
+        *quality.beyond_limits(recording, robot),
+        *orientation.check_order(recording),
+        *verdict.findings,
+        *(Finding("error", "not_placed", problem) for problem in verdict.problems),
+        *_delay_finding(recording, delay),
+    ]
+    return [f.of(recording.name) for f in findings]
+
+
+def check_dataset(dataset: Iterable[Recording], robot: Robot) -> CheckReport:
+    """Check every recording, and the recordings against each other.
+
+    Args:
+        dataset: a Dataset, or any recordings of one robot.
+        robot: the robot they are of.
+    """
+    findings: list[Finding] = []
+    masked, missing = Counter[str](), Counter[str]()
+    compared: list[Recording] = []
+    count, samples, seconds = 0, 0, 0.0
+    for recording in dataset:
+        count, seconds = count + 1, seconds + recording.duration
+        logged = [j not in recording.conditions.held for j in recording.joints]
+        samples += recording.mask[:, logged].size
+        masked += _masked(recording, logged)
+        missing.update(absent(recording))
+        findings += check(recording, robot)
+        if count <= COMPARED:
+            compared.append(_without_channels(recording))
+    findings += compare_delays(compared)
+    rank = {"error": 0, "warning": 1, "info": 2}
+    findings.sort(key=lambda f: rank[f.severity])
+    return CheckReport(count, seconds, samples, dict(masked), findings, dict(missing))
+
+
+def absent(recording: Recording) -> list[str]:
+    """Names (keys of NEEDED_FOR) of what a recording lacks."""
+    there = {
+        "target": recording.target is not None,
+        "torque": "torque" in recording.channels,
+        "dq": "dq" in recording.channels,
+        "base_quat_wxyz": "base_quat_wxyz" in recording.channels,
+        "gains": bool(recording.conditions.gains),
+        "payloads": recording.conditions.payloads is not None,
+    }
+    return [name for name, yes in there.items() if not yes]
+
+
+def _masked(recording: Recording, logged: list[bool]) -> Counter[str]:
+    """Masked samples by the reason noted at import; what nobody explained is "unexplained"."""
+    total = int((~recording.mask[:, logged]).sum())
+    reasons = Counter({k: int(v) for k, v in recording.provenance.get("masked", {}).items()})
+    rest = total - sum(reasons.values())
+    return reasons + Counter({"unexplained": max(rest, 0)})
+
+
+def _without_channels(recording: Recording) -> Recording:
+    """Only what a delay needs, so that a large dataset does not stay in memory twice."""
+    from dataclasses import replace
+
+    rows = slice(0, 6000)
+    target = recording.target
+    return replace(
+        recording,
+        q=recording.q[rows].astype(np.float32),
+        target=None if target is None else target[rows].astype(np.float32),
+        mask=recording.mask[rows],
+        channels={},
+    )
+
+
+def _delay_finding(recording: Recording, delay: Delay) -> list[Finding]:
+    if not delay.known:
+        return []
+    lag, std = 1e3 * delay.lag / recording.rate, 1e3 * delay.std / recording.rate
+    return [Finding("info", "delay", f"joints respond {lag:.0f} ± {std:.0f} ms after commands")]
