@@ -47,7 +47,7 @@ def run(arguments: list[str]) -> int:
 
 def _list(robots: dict[str, Robot]) -> Table:
     table = Table(title="Built-in robots", title_justify="left")
-    for column in ("name", "joints", "rate [Hz]", "usual mount", "what"):
+    for column in ("name", "joints", "rate (Hz)", "usual mount", "what"):
         table.add_column(column)
     for name, robot in robots.items():
         count = str(len(robot.joints.names))

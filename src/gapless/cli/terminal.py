@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import tyro
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from gapless.artifact import write_json
@@ -20,8 +21,7 @@ MIN_WIDTH = 120
 
 def parse(command: Callable[..., T] | type[T], verb: str, arguments: list[str]) -> T:
     """Parse arguments into a dataclass or call a function with them."""
-    flags = (tyro.conf.FlagConversionOff, tyro.conf.UsePythonSyntaxForLiteralCollections)
-    return tyro.cli(command, prog=f"gapless {verb}", args=arguments, config=flags[:0])
+    return tyro.cli(command, prog=f"gapless {verb}", args=arguments)
 
 
 def console(stderr: bool = False) -> Console:
@@ -44,6 +44,13 @@ def progress(what: str) -> Iterator[Callable[[int, int], None]]:
     with bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def spinner(what: str) -> Iterator[Callable[[str], None]]:
+    """A moving sign on standard error for work of unknown length; gives a function of a text."""
+    with Console(stderr=True).status(what) as status:
+        yield lambda detail: status.update(f"{what}: {escape(detail)}")
 
 
 def save_json(path: Path | None, values: dict[str, Any]) -> None:

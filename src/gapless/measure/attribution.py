@@ -178,13 +178,14 @@ def _explain(
     shares = np.full((joints, len(CAUSES)), np.nan)
     factors = {c.name: np.zeros(joints) for c in CAUSES}
     lowest = {c.name: c.lowest(world.robot) / size[c.name] for c in CAUSES}
+    highest = {c.name: c.highest / size[c.name] for c in CAUSES}
     for j in range(joints):
         columns = np.stack([moved[c.name][:, j] for c in CAUSES], axis=1)
         good = np.isfinite(error[:, j]) & np.isfinite(columns).all(axis=1)
         wanted = -error[good, j]
         if not good.any() or not (wanted**2).sum() > 0:
             continue
-        bounds = np.array([lowest[c.name][j] for c in CAUSES])
+        bounds = np.array([[end[c.name][j] for c in CAUSES] for end in (lowest, highest)])
         shares[j], found = _few_causes(columns[good], wanted, bounds)
         for c, value in zip(CAUSES, found, strict=True):
             factors[c.name][j] = value
@@ -192,7 +193,7 @@ def _explain(
 
 
 def _few_causes(
-    columns: np.ndarray, wanted: np.ndarray, lowest: np.ndarray
+    columns: np.ndarray, wanted: np.ndarray, bounds: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Explain `wanted` by the fewest columns: add the best one while it is worthwhile.
 
@@ -201,30 +202,38 @@ def _few_causes(
     """
     total = float(wanted @ wanted)
     chosen: list[int] = []
-    factors, explained = np.zeros(columns.shape[1]), 0.0
+    factors, shares = np.zeros(columns.shape[1]), np.zeros(columns.shape[1])
     while len(chosen) < columns.shape[1]:
-        trials = {
-            c: _fit(columns[:, [*chosen, c]], wanted, lowest[[*chosen, c]])
-            for c in range(columns.shape[1])
-            if c not in chosen
-        }
-        best = max(trials, key=lambda c: trials[c][1])
-        if trials[best][1] - explained < WORTHWHILE * total:
+        rest = [c for c in range(columns.shape[1]) if c not in chosen]
+        trials = {c: _fit(columns, wanted, bounds, [*chosen, c]) for c in rest}
+        gains = {c: _total_share(trials[c], columns, wanted) for c in rest}
+        best = max(gains, key=lambda c: gains[c])
+        if gains[best] - shares.sum() < WORTHWHILE:
             break
         chosen.append(best)
-        factors[:] = 0.0
-        factors[chosen], explained = trials[best]
-    return factors * (columns.T @ wanted) / total, factors
+        factors = trials[best]
+        shares = factors * (columns.T @ wanted) / total
+    return shares, factors
 
 
-def _fit(columns: np.ndarray, wanted: np.ndarray, lowest: np.ndarray) -> tuple[np.ndarray, float]:
-    """Bounded least squares; returns the factors and the squared norm explained."""
-    norm = np.linalg.norm(columns, axis=0)
+def _total_share(factors: np.ndarray, columns: np.ndarray, wanted: np.ndarray) -> float:
+    """R² of a fit; none at all where a cause would only serve to undo another."""
+    shares = factors * (columns.T @ wanted) / (wanted @ wanted)
+    return float(shares.sum()) if (shares > -1e-9).all() else -np.inf
+
+
+def _fit(
+    columns: np.ndarray, wanted: np.ndarray, bounds: np.ndarray, chosen: list[int]
+) -> np.ndarray:
+    """Bounded least squares on some columns; (C,) factors, zero for the others."""
+    norm = np.linalg.norm(columns[:, chosen], axis=0)
     norm = np.where(norm > 0, norm, 1.0)
-    low = np.minimum(lowest * norm, 0.0) - 1e-12
-    solution = lsq_linear(columns / norm, wanted, bounds=(low, np.inf), method="bvls").x
-    left = wanted - columns / norm @ solution
-    return solution / norm, float(wanted @ wanted - left @ left)
+    low, high = bounds[:, chosen] * norm
+    low, high = np.minimum(low, 0.0) - 1e-12, np.maximum(high, 0.0) + 1e-12
+    found = lsq_linear(columns[:, chosen] / norm, wanted, bounds=(low, high), method="bvls").x
+    factors = np.zeros(columns.shape[1])
+    factors[chosen] = found / norm
+    return factors
 
 
 def _next_size(
@@ -237,5 +246,7 @@ def _next_size(
     growth = np.clip(np.abs(factor), 0.05, 5)
     if cause.shared:
         named = weight * (factor != 0)
-        return size * (named @ growth / named.sum() if named.sum() > 0 else 1.0)
-    return np.where(factor != 0, size * growth, size)
+        size = size * (named @ growth / named.sum() if named.sum() > 0 else 1.0)
+    else:
+        size = np.where(factor != 0, size * growth, size)
+    return np.minimum(size, 0.95 * cause.highest)

@@ -42,10 +42,11 @@ class Cause:
         name: as reports show it.
         unit: of its amplitude.
         first: (J,) amplitude of the first probe.
-        lowest: (J,) most negative amplitude that makes sense, in units of 1.
+        lowest: (J,) most negative amplitude that makes sense.
         apply: the world with that amplitude.
         load: the recordings with that amplitude, for causes that ride on conditions.
         shared: True where one amplitude serves all joints.
+        highest: largest amplitude that makes sense.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Cause:
     apply: Callable[[MujocoWorld, np.ndarray], MujocoWorld]
     load: Callable[[Recording, Robot, np.ndarray], Recording] | None = None
     shared: bool = False
+    highest: float = np.inf
 
 
 def _joints(robot: Robot) -> int:
@@ -156,6 +158,7 @@ CAUSES = (
         lowest=lambda robot: np.full(_joints(robot), -3.0),
         apply=_with_weaker_gain,
         load=_weaken_logged_gains,
+        highest=0.9,
     ),
     Cause(
         "delay",
@@ -163,6 +166,7 @@ CAUSES = (
         first=lambda robot, scale: np.full(_joints(robot), 1 / scale.rate),
         lowest=_nothing_less,
         apply=_with_delay,
+        highest=0.2,
     ),
     Cause(
         "backlash",
@@ -170,5 +174,6 @@ CAUSES = (
         first=lambda _, scale: np.clip(2 * scale.error, 0.002, 0.1),
         lowest=_nothing_less,
         apply=_with_backlash,
+        highest=0.2,
     ),
 )

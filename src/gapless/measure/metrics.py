@@ -15,6 +15,9 @@ import numpy as np
 MAX_LAG = 0.2
 """Largest lag looked for, s."""
 
+ALIKE = 0.5
+"""Correlation of velocities below which a lag means nothing."""
+
 STILL = 1e-3
 """Standard deviation (rad) below which a joint counts as not moving."""
 
@@ -84,7 +87,8 @@ def lag_ms(sim: np.ndarray, real: np.ndarray, usable: np.ndarray, rate: float) -
     """How long the robot trails the simulator, ms: the shift that best aligns their velocities.
 
     Cross-correlation within ±200 ms (a third of the window at most), normalised by overlap and
-    refined by a parabola. NaN for a joint that does not move.
+    refined by a parabola. NaN for a joint that does not move, or whose two sides are not alike at
+    any lag.
     """
     both = usable[:, 1:] & usable[:, :-1]
     a = np.where(both, np.diff(sim, axis=1), 0.0)
@@ -100,8 +104,8 @@ def lag_ms(sim: np.ndarray, real: np.ndarray, usable: np.ndarray, rate: float) -
     bend = left - 2 * top + right
     fine = np.where(bend < 0, 0.5 * (left - right) / np.where(bend < 0, bend, 1.0), 0.0)
     steps = np.where(best == middle, middle + np.clip(fine, -0.5, 0.5), best) - reach
-    moves = np.isfinite(correlation(sim, real, usable))
-    return np.where(moves, 1000 * steps / rate, np.nan)
+    alike = np.isfinite(correlation(sim, real, usable)) & (score.max(axis=0) > ALIKE)
+    return np.where(alike, 1000 * steps / rate, np.nan)
 
 
 def _overlap(a: np.ndarray, b: np.ndarray, shift: int) -> np.ndarray:

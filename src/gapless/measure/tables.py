@@ -15,6 +15,24 @@ from gapless.measure.gap import Gap, Mean
 from gapless.measure.replay import Horizon
 from gapless.measure.score import BODY_METRICS, JOINT_METRICS
 
+LABELS = {
+    "mpjae": "MPJAE",
+    "rmse": "RMSE",
+    "q_dis": "Q_dis",
+    "lag_ms": "lag",
+    "correlation": "correlation",
+    "large_gap_ratio": "large gaps",
+    "gap_iqr": "gap IQR",
+    "gap_range": "gap range",
+    "torque_rmse": "torque RMSE",
+    "e_g_mpjpe": "E_g-mpjpe",
+    "e_mpjpe": "E_mpjpe",
+    "e_vel": "E_vel",
+    "e_acc": "E_acc",
+    "root_vel": "root E_vel",
+    "success": "success",
+    "survival_s": "survival",
+}
 SHOWN = ("mpjae", "rmse", "q_dis", "lag_ms", "correlation", "large_gap_ratio", "gap_iqr", "gap_range")
 GROUPS_SHOWN = 12
 """A grouping with more rows than this shows only the worst."""
@@ -53,6 +71,8 @@ def _horizon(horizon: Horizon) -> str:
 def _number(value: float, digits: int = 3) -> str:
     if not math.isfinite(value):
         return "-"
+    if abs(value) < 1e-12:
+        return "0"
     return f"{value:.{digits}g}" if abs(value) < 1000 else f"{value:.0f}"
 
 
@@ -73,7 +93,7 @@ def _by_horizon(gap: Gap) -> Table:
     for metric in units:
         means = [gap.mean(metric, h) for h in gap.horizons]
         if any(m.clips for m in means):
-            table.add_row(metric, units[metric], *map(_mean, means))
+            table.add_row(LABELS[metric], units[metric], *map(_mean, means))
     table.add_section()
     counts = [gap.at(h) for h in gap.horizons]
     table.add_row("windows", "", *(str(sum(c.windows for c in clips)) for clips in counts))
@@ -89,7 +109,7 @@ def _by_joint(gap: Gap, horizon: Horizon) -> Table:
     values = {m: gap.joint(m, horizon) for m in metrics}
     metrics = [m for m in metrics if np.isfinite(values[m]).any()]
     for metric in metrics:
-        table.add_column(f"{metric}\n[{JOINT_METRICS[metric]}]", justify="right")
+        table.add_column(f"{LABELS[metric]}\n({JOINT_METRICS[metric]})", justify="right")
     for j in np.argsort(-np.nan_to_num(values["mpjae"], nan=-1.0)):
         if np.isfinite(values["mpjae"][j]):
             table.add_row(gap.joints[j], *(_number(values[m][j]) for m in metrics))
@@ -106,7 +126,7 @@ def _by_group(gap: Gap, group: str) -> Table | None:
     note = f", worst {GROUPS_SHOWN} of {len(ranked)}" if cut else ""
     table = Table(title=f"Gap by {group}, {_horizon(horizon)}{note}", title_justify="left")
     table.add_column(group)
-    for column in ("clips", "mpjae [rad]", "lag [ms]", "E_g-mpjpe [mm]"):
+    for column in ("clips", "MPJAE (rad)", "lag (ms)", "E_g-mpjpe (mm)"):
         table.add_column(column, justify="right")
     others = {m: gap.by(group, m, horizon) for m in ("lag_ms", "e_g_mpjpe")}
     for name in ranked[:GROUPS_SHOWN]:
@@ -134,7 +154,7 @@ def _causes(found: Attribution) -> Table:
     table.add_column("joint")
     order = [found.causes.index(c) for c in found.ranking]
     for c in order:
-        table.add_column(f"{found.causes[c]}\n[{found.units[c]}]", justify="right")
+        table.add_column(f"{found.causes[c]}\n({found.units[c]})", justify="right")
     table.add_column("remains", justify="right")
     overall = found.overall
     table.add_row(

@@ -16,7 +16,7 @@ from gapless.recordings.findings import Finding
 from gapless.recordings.naming import Arranged
 from gapless.recordings.options import ImportOptions
 from gapless.recordings.rawlog import RawLog
-from gapless.recordings.recording import BODY_CHANNELS, Recording
+from gapless.recordings.recording import Recording
 from gapless.recordings.resample import fill
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def _append(builder: Builder, built: Built, made: Frames) -> None:
         q,
         None if target is None else _with_held(builder, fill(target)),
         made.mask,
-        {"dq": dq, **{k: v for k, v in channels.items() if k in BODY_CHANNELS or v.any()}},
+        {"dq": dq, **channels},
         builder.arranged.conditions,
         {"masked": dict(made.masked), "dq": source},
     )
@@ -140,11 +140,13 @@ def _refusals(
     builder: Builder, recording: Recording, masked: Counter[str], findings: list[Finding]
 ) -> list[str]:
     wrong = [f.message for f in findings if f.code == "quat_order" and f.severity == "error"]
-    share = 1 - float(recording.mask[:, builder.arranged.logged].mean())
+    # A stuck encoder costs its own joint only, and is listed; missing data cost the whole log.
+    lost = {why: count for why, count in masked.items() if why != "stuck"}
+    share = sum(lost.values()) / recording.mask[:, builder.arranged.logged].size
     bound = builder.options.max_masked
     if share <= bound:
         return wrong
-    reasons = ", ".join(f"{why} {count}" for why, count in masked.most_common())
+    reasons = ", ".join(f"{why} {count}" for why, count in lost.items())
     text = f"{share:.0%} of the samples are unusable ({reasons}); the bound is {bound:.0%}"
     return [*wrong, f"{text} (--max-masked)"]
 

@@ -31,7 +31,8 @@ def compare_delays(recordings: Iterable[Recording]) -> list[Finding]:
     """
     usable = [r for r in recordings if r.target is not None]
     findings: dict[str, Finding] = {}
-    for name, group in _group(usable, lambda r: r.name).items():
+    motions = _group(usable, lambda r: r.name)
+    for name, group in ((n, g) for n, g in motions.items() if len(g) > 1):
         labels = [_label(r, i) for i, r in enumerate(group)]
         for finding in _outliers(labels, [estimate([r]) for r in group], f"motion {name!r}"):
             findings.setdefault(finding.recording, finding)
@@ -40,8 +41,9 @@ def compare_delays(recordings: Iterable[Recording]) -> list[Finding]:
         pooled = {name: estimate(group) for name, group in sources.items()}
         # Sources hold different motions; one joint alone is no witness.
         told = {name: d for name, d in pooled.items() if d.confident.sum() >= WITNESSES}
-        for finding in _outliers(list(told), list(told.values()), "the other sources"):
-            findings.setdefault(finding.recording, finding)
+        if len(told) > 2:
+            for finding in _outliers(list(told), list(told.values()), "the other sources"):
+                findings.setdefault(finding.recording, finding)
     return list(findings.values())
 
 

@@ -1,0 +1,84 @@
+"""`gapless import`: turn a robot's logs into a dataset."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+from rich.table import Table
+from rich.text import Text
+
+from gapless.cli.findings_table import findings_table
+from gapless.cli.terminal import console, parse, save_json, spinner
+from gapless.recordings.importing import ImportReport, import_dataset
+from gapless.recordings.options import ImportOptions
+from gapless.robots import Robot
+
+
+@dataclass(frozen=True)
+class Import:
+    """Read logs of a format, check them, place commands in time, write a dataset.
+
+    Formats: sage, gaponet, kscale, asap, pace, walk_these_ways, mcap, lerobot, generic.
+    """
+
+    format: Annotated[str, tyro.conf.Positional]
+    """Name of the format."""
+    source: Annotated[Path, tyro.conf.Positional]
+    """File or folder."""
+    robot: str
+    """Built-in robot, or path of an .xml or .urdf."""
+    out: Path
+    """Folder of the dataset."""
+    overwrite: bool = False
+    """Replace a dataset that is already there."""
+    json: Path | None = None
+    """File for the report."""
+    options: Annotated[ImportOptions, tyro.conf.arg(name="")] = field(default_factory=ImportOptions)
+
+
+def run(arguments: list[str]) -> int:
+    """Parse and run."""
+    args = parse(Import, "import", arguments)
+    robot = Robot.load(args.robot)
+    with spinner("importing") as say:
+        report = import_dataset(
+            args.format,
+            args.source,
+            robot,
+            args.out,
+            args.options,
+            progress=lambda name, done: say(f"{done} logs, {name}"),
+            overwrite=args.overwrite,
+        )
+    out = console()
+    out.print(_summary(report))
+    if report.findings:
+        out.print(findings_table(report.findings))
+    for name, why in report.refused.items():
+        out.print(Text(f"refused {name}: {why}", style="red"))
+    for line in report.unread:
+        out.print(Text(f"not read: {line}", style="yellow"))
+    out.print(Text(f"dataset written to {args.out}; next: gapless measure {args.out}"))
+    save_json(args.json, report.to_dict())
+    return 0
+
+
+def _summary(report: ImportReport) -> Table:
+    table = Table(title=f"Imported from {report.format}", title_justify="left", show_header=False)
+    masked = ", ".join(f"{n} {why}" for why, n in report.masked.items() if n) or "none"
+    dq = ", ".join(f"{n} {how}" for how, n in report.dq.items())
+    rows = {
+        "recordings": f"{report.recordings} of {report.logs} logs, {len(report.refused)} refused",
+        "length": f"{report.seconds:.1f} s at {report.rate} Hz",
+        "masked samples": f"{masked} (of {report.samples})",
+        "commands moved": f"{report.moved} recordings, one step earlier",
+        "velocities": dq,
+        "flagged": ", ".join(report.flagged) or "none",
+        "speed": f"{report.seconds / max(report.elapsed, 1e-9):.0f} x real time",
+    }
+    for name, value in rows.items():
+        table.add_row(name, Text(value))
+    return table

@@ -1,0 +1,77 @@
+"""Checks of recordings and datasets."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+from raw_logs import arm_log, edited
+
+from gapless.recordings.checks import check, check_dataset
+from gapless.recordings.options import ImportOptions
+from gapless.recordings.prepare import prepare
+
+
+def made(robot, **kwargs):
+    """One prepared recording of a synthetic log."""
+    return prepare(arm_log(robot, **kwargs), robot, ImportOptions(), 50).recordings[0]
+
+
+def test_a_clean_recording_has_only_its_delay_to_tell(so101):
+    """No error and no warning."""
+    findings = check(made(so101), so101)
+    assert [(f.severity, f.code) for f in findings] == [("info", "delay")]
+    assert "40 ± " in findings[0].message
+
+
+def test_positions_beyond_limits_name_the_joint(so101):
+    """A joint outside its limits is a warning with its amount."""
+    recording = made(so101)
+    q = recording.q.copy()
+    q[:, 1] += so101.joints.upper[1] - q[:, 1].max() + 0.5
+    found = [f for f in check(replace(recording, q=q), so101) if f.code == "beyond_limits"]
+    assert [f.joint for f in found] == [so101.joints.names[1]]
+    assert "0.50 rad" in found[0].message
+
+
+def test_a_robot_that_does_not_follow_is_an_error(so101):
+    """Half the joints far from their targets fail the recording."""
+    recording = made(so101)
+    target = recording.target + np.array([0.9, 0.9, 0.9, 0, 0, 0])
+    report = check_dataset([replace(recording, target=target)], so101)
+    assert not report.ok
+    assert report.findings[0].code == "not_followed"
+
+
+def test_report_counts_and_serialises(so101):
+    """Masked samples by reason, missing channels with what they are needed for, plain JSON."""
+    log = arm_log(so101)
+    q = log.streams["q"].values.copy()
+    q[100:110, 2] = np.nan
+    holed = prepare(edited(log, q=q), so101, ImportOptions(), 50).recordings[0]
+    bare = replace(made(so101, seed=3), target=None, channels={})
+    report = check_dataset([holed, bare], so101)
+    data = json.loads(json.dumps(report.to_dict()))
+    assert report.ok and data["recordings"] == 2
+    assert data["masked"] == {"not_a_number": 10}
+    assert data["missing"]["target"]["recordings"] == 1
+    assert "replay" in data["missing"]["target"]["needed_for"]
+    assert data["missing"]["torque"]["recordings"] == 2
+
+
+def test_a_shifted_repetition_is_found(so101):
+    """Among five repetitions the one with slipped commands is named."""
+    clips = [made(so101, seed=0, noise=1e-4 * (k + 1)) for k in range(5)]
+    target = np.roll(clips[3].target, -1, axis=0)
+    clips[3] = replace(clips[3], target=target)
+    report = check_dataset(clips, so101)
+    assert [f.recording for f in report.findings if f.code == "shifted"] == ["wave#3"]
+
+
+def test_two_clocks_in_a_dataset_are_an_error(so101):
+    """A dataset made elsewhere may hold commands that cannot be placed."""
+    recording = made(so101)
+    late = replace(recording, target=np.roll(recording.target, 5, axis=0))
+    findings = check(late, so101)
+    assert "not_placed" in [f.code for f in findings if f.severity == "error"]

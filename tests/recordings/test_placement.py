@@ -1,0 +1,162 @@
+"""Placing commands in time, on synthetic and on real logs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from raw_logs import arm_log, edited
+
+from gapless.errors import DataError
+from gapless.recordings.compare import compare_delays
+from gapless.recordings.delay import estimate
+from gapless.recordings.importers import read
+from gapless.recordings.options import ImportOptions
+from gapless.recordings.prepare import prepare
+from gapless.recordings.recording import Recording
+
+NEUTRAL = ImportOptions()
+
+
+def shifted(recording: Recording, steps: int) -> Recording:
+    """The recording with its commands `steps` earlier (+1: each row holds its successor's)."""
+    index = np.clip(np.arange(len(recording)) + steps, 0, len(recording) - 1)
+    assert recording.target is not None
+    return replace(recording, target=recording.target[index])
+
+
+def plain(name: str, q: np.ndarray, target: np.ndarray, rate: float, source: str) -> Recording:
+    """A recording whose masked columns are those that are NaN."""
+    mask = np.isfinite(q)
+    joints = tuple(f"j{i}" for i in range(q.shape[1]))
+    filled = np.nan_to_num(q), np.nan_to_num(target)
+    return Recording(name, joints, rate, *filled, mask, provenance={"source": source})
+
+
+@pytest.mark.parametrize("lag", [0.0, 0.013, 0.04, 0.1])
+def test_delay_is_recovered(so101, lag):
+    """A known delay is measured to a tenth of a step, with an honest error."""
+    done = prepare(arm_log(so101, lag=lag), so101, NEUTRAL, 50)
+    delay = estimate(done.recordings)
+    assert abs(delay.lag - lag * 50) < 0.1
+    assert delay.std < 0.1
+    assert abs(done.recordings[0].provenance["delay_s"] - lag) < 0.002
+
+
+def test_produced_commands_move_one_row(so101):
+    """Where row k's command produced state k, target'[k] is target[k + 1]."""
+    log = arm_log(so101)
+    late = edited(log, target=np.roll(log.streams["target"].values, 1, axis=0))
+    done = prepare(replace(late, pairing="produced"), so101, NEUTRAL, 50).recordings[0]
+    plainly = prepare(log, so101, NEUTRAL, 50).recordings[0]
+    assert done.provenance["moved_steps"] == 1
+    np.testing.assert_allclose(done.target, plainly.target[: len(done)])
+
+
+def test_a_proven_slip_is_fixed_and_told(so101):
+    """A response one step before its command proves the slip; the commands move, with a word."""
+    log = arm_log(so101, lag=-0.02)
+    done = prepare(log, so101, NEUTRAL, 50)
+    assert done.recordings[0].provenance["moved_steps"] == 1
+    assert [f.code for f in done.findings if f.severity == "warning"] == ["moved"]
+
+
+def test_more_than_one_step_early_is_refused(so101):
+    """Two steps early cannot be one slip."""
+    with pytest.raises(DataError, match="before their commands"):
+        prepare(arm_log(so101, lag=-0.05), so101, NEUTRAL, 50)
+
+
+def test_unknown_pairing_needs_proof_or_a_declaration(so101):
+    """Neither reading is guessed; a declaration or a proof is accepted."""
+    log = arm_log(so101, pairing="unknown")
+    with pytest.raises(DataError, match="--command-acts after"):
+        prepare(log, so101, NEUTRAL, 50)
+    after = prepare(log, so101, ImportOptions(command_acts="after"), 50)
+    produced = prepare(log, so101, ImportOptions(command_acts="produced"), 50)
+    assert after.recordings[0].provenance["moved_steps"] == 0
+    assert produced.recordings[0].provenance["moved_steps"] == 1
+    proven = prepare(arm_log(so101, lag=-0.02, pairing="unknown"), so101, NEUTRAL, 50)
+    assert proven.recordings[0].provenance["moved_steps"] == 1
+
+
+def test_a_still_robot_is_not_verified(so101):
+    """Without motion the delay stays unknown, and that is said."""
+    log = arm_log(so101)
+    still = edited(
+        log, **{k: np.repeat(log.streams[k].values[:1], 400, axis=0) for k in ("q", "target")}
+    )
+    done = prepare(edited(still, dq=None), so101, NEUTRAL, 50)
+    assert done.recordings[0].provenance["delay_s"] is None
+    assert "delay_not_verified" in [f.code for f in done.findings]
+
+
+@pytest.mark.parametrize("motion", ["prbs_excitation", "multisine", "backlash_detection"])
+def test_a_step_is_detected_in_real_arm_clips(shared_data, so101, motion):
+    """SO-101: one ten-second clip shifted by a step, either way, is the one that is flagged."""
+    log = next(iter(read("sage", shared_data / "so101" / motion)))
+    whole = prepare(log, so101, NEUTRAL, 50).recordings[0]
+    clips = [whole.clip(k, k + 500) for k in range(0, len(whole) - 499, 500)]
+    assert compare_delays(clips) == []
+    for bad, steps in ((2, 1), (7, -1)):
+        moved = [shifted(c, steps) if i == bad else c for i, c in enumerate(clips)]
+        change = estimate([moved[bad]]).joint_lag - estimate([clips[bad]]).joint_lag
+        told = estimate([clips[bad]]).confident
+        assert np.all(np.abs(change[told] - steps) < 0.25)
+        assert [f.recording for f in compare_delays(moved)] == [f"{motion}#{bad}"]
+
+
+def real_chirps(folder, steps: int, bad: int) -> list[Recording]:
+    """K-Bot leg: half-second pieces of five chirps, dealt to three sessions."""
+    pieces = []
+    for j, log in enumerate(read("kscale", folder)):
+        q, target = (np.deg2rad(log.streams[k].values[:, 0]) for k in ("q", "target"))
+        moved = np.roll(target, -steps)
+        for i, a in enumerate(range(0, len(q) - 49, 48)):
+            columns = np.full((2, 48, 5), np.nan)
+            columns[0, :, j] = q[a : a + 48]
+            columns[1, :, j] = (moved if i % 3 == bad else target)[a : a + 48]
+            pieces.append(plain(f"{log.name}/{i}", *columns, 96.0, f"session_{i % 3}"))
+    return pieces
+
+
+def real_ramps(folder, steps: int, bad: int) -> list[Recording]:
+    """H1-2 arms: single ramps of ten joints, dealt to three sessions."""
+    files = sorted(folder.glob("motor_*_joint.npz"))
+    pieces = []
+    for j, file in enumerate(files):
+        with np.load(file) as data:
+            q, target = data["real_dof_positions"], data["real_dof_positions_cmd"]
+        for i in range(len(q)):
+            columns = np.full((2, 50, len(files)), np.nan)
+            moved = np.clip(np.arange(50) + (steps if i % 3 == bad else 0), 0, 49)
+            columns[0, :, j], columns[1, :, j] = q[i], target[i][moved]
+            pieces.append(plain(f"{file.stem}/{i}", *columns, 50.0, f"session_{i % 3}"))
+    return pieces
+
+
+@pytest.mark.parametrize("steps", [-1, 0, 1])
+@pytest.mark.parametrize(
+    ("make", "folder"), [(real_chirps, "kbot_leg/chirp_real"), (real_ramps, "h1_2/origin")]
+)
+def test_a_step_is_detected_in_real_sessions(shared_data, make, folder, steps):
+    """K-Bot chirps and pooled H1-2 ramps: a session shifted by a step is the one flagged."""
+    found = compare_delays(make(shared_data / folder, steps, bad=1))
+    assert [f.recording for f in found] == (["session_1"] if steps else [])
+    if steps:
+        number = float(found[0].message.split("shifted by ")[1].split()[0])
+        assert abs(number - steps) < 0.25
+
+
+@pytest.mark.parametrize("rate", [50, 100])
+def test_real_policy_walk_is_left_alone(shared_data, rate):
+    """K-Bot walking under a policy: feedback from q to command is not taken for a slip."""
+    from gapless.robots import Robot
+
+    robot = Robot.load("kbot_legs")
+    folder = next((shared_data / "kbot_walk").glob(f"run{rate}hz*"))
+    done = prepare(next(iter(read("kscale", folder))), robot, NEUTRAL, rate)
+    assert done.recordings[0].provenance["moved_steps"] == 0
+    assert 0.02 < done.recordings[0].provenance["delay_s"] < 0.07
+    assert not [f for f in done.findings if f.severity == "error"]
