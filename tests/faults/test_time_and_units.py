@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from raw_logs import arm_log, commands, edited, on_clock, rows
 
 from gapless.errors import DataError, NameMismatchError
 from gapless.recordings.checks import check_dataset
 from gapless.recordings.options import ImportOptions
 from gapless.recordings.prepare import prepare
 from gapless.recordings.rawlog import Stream
+from raw_logs import arm_log, commands, edited, on_clock, rows
 
 NEUTRAL = ImportOptions()
 
@@ -80,10 +80,8 @@ def test_case_11_gaps_are_not_interpolated(so101):
     lossy = rows(log, np.r_[np.arange(100), np.arange(120, 400)])
     recording = prepare(lossy, so101, NEUTRAL, 50).recordings[0]
     assert len(recording) == 400
-    assert not recording.mask[100:119].any() and recording.mask[:100].all()
-    assert recording.provenance["masked"] == {"gap": 20 * 6} or recording.provenance["masked"] == {
-        "gap": 19 * 6
-    }
+    assert recording.provenance["masked"] == {"gap": 20 * 6}
+    assert not recording.mask[100:120].any() and recording.mask[120:].all()
     halves = rows(log, np.r_[np.arange(100), np.arange(200, 400)])
     assert len(prepare(halves, so101, NEUTRAL, 50).recordings) == 2
 
@@ -132,7 +130,7 @@ def test_case_14_quaternions(so101):
     recording = prepare(right, so101, NEUTRAL, 50).recordings[0]
     np.testing.assert_allclose(recording.channels["imu_quat_wxyz"], quats, atol=1e-9)
     swapped = edited(right, imu_quat_wxyz=np.roll(quats, -1, axis=1))
-    with pytest.raises(DataError, match="xyzw"):
+    with pytest.raises(DataError, match="Read as xyzw"):
         prepare(swapped, so101, NEUTRAL, 50)
     with pytest.raises(DataError, match="unit length"):
         prepare(edited(right, imu_quat_wxyz=quats * 1.5), so101, NEUTRAL, 50)
@@ -149,7 +147,7 @@ def test_case_15_names_decide(so101):
     recording = prepare(backwards, so101, NEUTRAL, 50).recordings[0]
     np.testing.assert_allclose(recording.q, log.streams["q"].values)
     misspelt = replace(log, joints=("shoulder_pam", *log.joints[1:]))
-    with pytest.raises((DataError, NameMismatchError), match="shoulder_pam.*Did you mean"):
+    with pytest.raises((DataError, NameMismatchError), match=r"shoulder_pam.*Did you mean"):
         prepare(misspelt, so101, NEUTRAL, 50)
 
 
@@ -208,7 +206,7 @@ def test_case_19_two_clocks(so101):
     with pytest.raises(DataError, match="two clocks"):
         prepare(edited(log, target=Stream(time - 5.0, target)), so101, NEUTRAL, 50)
     drifting = commands(so101, time * (1 + 6e-3), 0)
-    with pytest.raises(DataError, match="drift|two clocks"):
+    with pytest.raises(DataError, match=r"drift|two clocks"):
         prepare(edited(log, target=Stream(time, drifting)), so101, NEUTRAL, 50)
     slow = commands(so101, time * (1 + 2e-3), 0)
     assert "delay_changes" in codes(

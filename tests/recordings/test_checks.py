@@ -6,11 +6,11 @@ import json
 from dataclasses import replace
 
 import numpy as np
-from raw_logs import arm_log, edited
 
 from gapless.recordings.checks import check, check_dataset
 from gapless.recordings.options import ImportOptions
 from gapless.recordings.prepare import prepare
+from raw_logs import arm_log, edited
 
 
 def made(robot, **kwargs):

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from raw_logs import arm_log, edited
 
 from gapless.errors import DataError
 from gapless.recordings.dataset import Dataset
 from gapless.recordings.importing import common_rate, import_dataset, import_logs
 from gapless.recordings.options import ImportOptions
+from raw_logs import arm_log, edited
 
 
 def named(log, name):

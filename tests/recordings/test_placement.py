@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from raw_logs import arm_log, edited
 
 from gapless.errors import DataError
 from gapless.recordings.compare import compare_delays
@@ -15,6 +14,7 @@ from gapless.recordings.importers import read
 from gapless.recordings.options import ImportOptions
 from gapless.recordings.prepare import prepare
 from gapless.recordings.recording import Recording
+from raw_logs import arm_log, edited
 
 NEUTRAL = ImportOptions()
 

@@ -7,7 +7,6 @@ from time import perf_counter
 
 import numpy as np
 import pytest
-from raw_logs import arm_log, edited, rows
 
 from gapless.errors import DataError
 from gapless.recordings.conditions import Conditions
@@ -17,6 +16,7 @@ from gapless.recordings.prepare import prepare
 from gapless.recordings.rawlog import RawLog, Stream
 from gapless.robots import Robot
 from gapless.robots.payload import Payload
+from raw_logs import arm_log, edited, rows
 
 NEUTRAL = ImportOptions()
 
@@ -115,11 +115,11 @@ def test_a_log_without_commands_is_kept(so101):
 def test_commands_on_their_own_clock(so101):
     """Commands with their own times are placed by those; frames before the first are trimmed."""
     log = arm_log(so101, pairing="timestamps")
-    late = Stream(log.streams["target"].time + 0.2, log.streams["target"].values)
+    late = Stream(log.streams["target"].time[10:], log.streams["target"].values[10:])
     recording = prepare(edited(log, target=late), so101, ImportOptions(), 50).recordings[0]
     assert len(recording) == 390
     np.testing.assert_allclose(recording.q, log.streams["q"].values[10:])
-    np.testing.assert_allclose(recording.target, log.streams["target"].values[:390])
+    np.testing.assert_allclose(recording.target, log.streams["target"].values[10:])
 
 
 def test_an_hour_of_a_humanoid_takes_seconds():

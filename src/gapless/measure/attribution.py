@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import lsq_linear
 
-from gapless.measure.causes import CAUSES, Cause, Scale
+from gapless.measure.causes import Cause, Scale, causes_of
 from gapless.measure.replay import Replay, replay
 from gapless.recordings.recording import Recording
 from gapless.worlds.mujoco import MujocoWorld
@@ -109,23 +109,43 @@ def attribute(
         rate=world.rate,
         mass=float(world.model.body_mass.sum()),
     )
-    size = {c.name: c.first(world.robot, scale) for c in CAUSES}
+    causes = causes_of(world)
+    size = [c.first(world.robot, scale) for c in causes]
     weight = _weights(_errors(base))
     for last in (*[False] * (ROUNDS - 1), True):
-        moved = {c.name: _moved(c, size[c.name], chosen, world, horizon, limit, base) for c in CAUSES}
-        shares, factors = _explain(_errors(base), moved, size, world)
+        moved = np.stack(
+            [
+                _moved(cause, amount, chosen, world, horizon, limit, base)
+                for cause, amount in zip(causes, size, strict=True)
+            ],
+            axis=-1,
+        )
+        shares, factors = _explain(_errors(base), moved, _bounds(causes, size, world))
         if not last:
-            size = {c.name: _next_size(c, size[c.name], factors[c.name], weight) for c in CAUSES}
+            size = [
+                _next_size(cause, amount, factors[:, c], weight)
+                for c, (cause, amount) in enumerate(zip(causes, size, strict=True))
+            ]
+    names = tuple(dict.fromkeys(c.name for c in causes))
+    member = np.array([[c.name == name for name in names] for c in causes], float)
     return Attribution(
-        causes=tuple(c.name for c in CAUSES),
-        units=tuple(c.unit for c in CAUSES),
+        causes=names,
+        units=tuple(next(c.unit for c in causes if c.name == name) for name in names),
         joints=world.robot.joints.names,
-        share=shares,
-        amplitude=np.stack([size[c.name] * factors[c.name] for c in CAUSES], axis=1),
+        share=shares @ member,
+        amplitude=(np.stack(size, axis=1) * factors) @ member,
         weight=weight,
         horizon=horizon,
         windows=sum(len(r.starts) for r in base),
     )
+
+
+def _bounds(causes: Sequence[Cause], size: list[np.ndarray], world: MujocoWorld) -> np.ndarray:
+    """(2, J, C) smallest and largest factor a probe may grow by."""
+    pairs = list(zip(causes, size, strict=True))
+    low = np.stack([c.lowest(world.robot) / s for c, s in pairs], axis=-1)
+    high = np.stack([c.highest / s for c, s in pairs], axis=-1)
+    return np.stack([low, high])
 
 
 def _spread(recordings: Sequence[Recording], most: int) -> list[Recording]:
@@ -171,24 +191,17 @@ def _moved(
 
 
 def _explain(
-    error: np.ndarray, moved: dict[str, np.ndarray], size: dict[str, np.ndarray], world: MujocoWorld
-) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """(J, C) shares, and for each cause the (J,) factor by which its probe should grow."""
-    joints = error.shape[1]
-    shares = np.full((joints, len(CAUSES)), np.nan)
-    factors = {c.name: np.zeros(joints) for c in CAUSES}
-    lowest = {c.name: c.lowest(world.robot) / size[c.name] for c in CAUSES}
-    highest = {c.name: c.highest / size[c.name] for c in CAUSES}
+    error: np.ndarray, moved: np.ndarray, bounds: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """(J, C) shares of each joint's squared error, and the factors the probes should grow by."""
+    joints, causes = error.shape[1], moved.shape[2]
+    shares = np.full((joints, causes), np.nan)
+    factors = np.zeros((joints, causes))
     for j in range(joints):
-        columns = np.stack([moved[c.name][:, j] for c in CAUSES], axis=1)
-        good = np.isfinite(error[:, j]) & np.isfinite(columns).all(axis=1)
+        good = np.isfinite(error[:, j]) & np.isfinite(moved[:, j]).all(axis=1)
         wanted = -error[good, j]
-        if not good.any() or not (wanted**2).sum() > 0:
-            continue
-        bounds = np.array([[end[c.name][j] for c in CAUSES] for end in (lowest, highest)])
-        shares[j], found = _few_causes(columns[good], wanted, bounds)
-        for c, value in zip(CAUSES, found, strict=True):
-            factors[c.name][j] = value
+        if good.any() and (wanted**2).sum() > 0:
+            shares[j], factors[j] = _few_causes(moved[good, j], wanted, bounds[:, j])
     return shares, factors
 
 
@@ -201,10 +214,14 @@ def _few_causes(
         (C,) shares of the squared norm, summing to R², and (C,) factors.
     """
     total = float(wanted @ wanted)
+    # A probe that hardly moves the joint could only explain it at an absurd size.
+    acts = np.linalg.norm(columns, axis=0) > 1e-3 * np.sqrt(total)
     chosen: list[int] = []
     factors, shares = np.zeros(columns.shape[1]), np.zeros(columns.shape[1])
-    while len(chosen) < columns.shape[1]:
-        rest = [c for c in range(columns.shape[1]) if c not in chosen]
+    while True:
+        rest = [c for c in range(columns.shape[1]) if c not in chosen and acts[c]]
+        if not rest:
+            break
         trials = {c: _fit(columns, wanted, bounds, [*chosen, c]) for c in rest}
         gains = {c: _total_share(trials[c], columns, wanted) for c in rest}
         best = max(gains, key=lambda c: gains[c])

@@ -110,33 +110,45 @@ def _with_backlash(world: MujocoWorld, width: np.ndarray) -> MujocoWorld:
     return world.variant(effects=replace(world.effects, backlash=world.effects.backlash + width))
 
 
-def load_links(robot: Robot) -> tuple[str, ...]:
-    """Where an unknown load is looked for: the end effectors, or the root of a standing robot."""
-    links = tuple(dict.fromkeys(point.body for point in robot.end_effectors))
-    return links if links and robot.mount != "free" else (robot.root,)
+def load_links(world: MujocoWorld) -> tuple[str, ...]:
+    """Where an unknown load is looked for: hands, feet and tools, or the root of a free robot."""
+    robot, model = world.robot, world.model
+    if robot.mount == "free":
+        return (robot.root,)
+    ends = [point.body for point in robot.end_effectors]
+    ends += [link for group in ("hands", "feet") for link in robot.link_groups.get(group, ())]
+    # A link welded to the world feels no load.
+    return tuple(k for k in dict.fromkeys(ends) if model.body_weldid[model.body(k).id])
 
 
-def _carry(recording: Recording, robot: Robot, mass: np.ndarray) -> Recording:
-    """Add the load to every candidate link."""
-    extra = float(mass[0])
+def _carry(link: str, recording: Recording, mass: np.ndarray) -> Recording:
+    """Add a load to a link, on top of what the recording says it carried."""
     loads = dict(recording.conditions.payloads or {})
-    for link in load_links(robot):
-        old = loads.get(link, Payload(0.0))
-        loads[link] = Payload(old.mass + extra, old.com)
+    old = loads.get(link, Payload(0.0))
+    loads[link] = Payload(old.mass + float(mass[0]), old.com)
     conditions: Conditions = replace(recording.conditions, payloads=loads)
     return replace(recording, conditions=conditions)
 
 
-CAUSES = (
-    Cause(
-        "gravity/payload",
+def _load(link: str) -> Cause:
+    return Cause(
+        GRAVITY,
         "kg",
         first=lambda robot, scale: np.full(_joints(robot), 0.02 * scale.mass),
         lowest=lambda robot: np.full(_joints(robot), -np.inf),
         apply=lambda world, _: world,
-        load=_carry,
+        load=lambda recording, _, mass: _carry(link, recording, mass),
         shared=True,
-    ),
+    )
+
+
+def causes_of(world: MujocoWorld) -> tuple[Cause, ...]:
+    """Every candidate for a world; a load is one candidate for each link that may carry it."""
+    return (*(_load(link) for link in load_links(world)), *ACTUATOR_CAUSES)
+
+
+GRAVITY = "gravity/payload"
+ACTUATOR_CAUSES = (
     Cause(
         "viscous friction",
         "N·m·s/rad",
@@ -153,7 +165,7 @@ CAUSES = (
     ),
     Cause(
         "gain error",
-        "share of kp lost",
+        "part of kp",
         first=lambda robot, _: np.full(_joints(robot), 0.15),
         lowest=lambda robot: np.full(_joints(robot), -3.0),
         apply=_with_weaker_gain,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gapless.errors import DataError
 from gapless.measure.attribution import attribute
 from gapless.measure.gap import Gap
-from gapless.measure.replay import COPIES, FULL, Horizon, replay
+from gapless.measure.replay import COPIES, FULL, Horizon, Replay, replay
 from gapless.measure.score import ClipGap, score
 from gapless.recordings.recording import Recording
 from gapless.robots import Kinematics
@@ -101,8 +101,15 @@ class _Skipped:
     def __init__(self) -> None:
         self._recordings: dict[str, list[str]] = {}
 
-    def note(self, group: list[Recording], found: list, horizon: Horizon) -> None:
+    def note(self, group: list[Recording], found: list[Replay], horizon: Horizon) -> None:
         replayed = {id(r.recording) for r in found}
+        for played in found:
+            if played.base == "estimated":
+                self._add(
+                    "errors in the world frame (the log has no base pose; replay starts from one "
+                    "estimated from joints, IMU and feet)",
+                    played.recording.name,
+                )
         for recording in group:
             if id(recording) not in replayed:
                 self._add(f"no unbroken stretch of {horizon} s", recording.name)

@@ -30,11 +30,12 @@ class Replay:
         starts: (W,) first sample of each window.
         real: recorded states of the windows.
         sim: simulated states, sample 0 equal to the recorded one.
-        target: (W, T, J) the commands, rad.
+        target: (W, T, J) the commands, rad, velocity commands and feed-forward folded in.
         torque: (W, T+1, J) logged torque, N·m, or None.
         usable: (W, T+1, J) True where both sides may be compared: recorded, not masked, not
             diverged, not padding.
         diverged: (W,) windows whose simulation diverged.
+        base: how the recorded base was had: "logged", "estimated" (from the feet) or "none".
     """
 
     recording: Recording
@@ -47,6 +48,7 @@ class Replay:
     torque: np.ndarray | None
     usable: np.ndarray
     diverged: np.ndarray
+    base: str
 
     @property
     def error(self) -> np.ndarray:
@@ -191,6 +193,7 @@ def _stack(
         torque=None if aligned.torque is None else aligned.torque[index],
         usable=usable,
         diverged=~trajectory.valid.all(axis=1),
+        base=aligned.base,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +24,7 @@ class Aligned:
 
     Attributes:
         state: recorded states; base fields None where the mount has none.
-        target: commands, rad.
+        target: commands, rad, with a velocity command and a feed-forward torque folded in.
         mask: (T, J) True where a joint was logged and may be scored.
         torque: logged torque or None.
         conditions: payload and gains.
@@ -69,12 +70,48 @@ def in_robot_order(recording: Recording, robot: Robot) -> Aligned:
             dq=per_joint(velocities(recording), 0.0),
             **base,
         ),
-        target=per_joint(target, rest),
+        target=per_joint(target, rest) + _folded(recording, robot, per_joint),
         mask=per_joint(recording.mask, 0.0).astype(bool),
         torque=None if torque is None else per_joint(torque, np.nan),
         conditions=_for_model(recording.conditions, robot),
         base=origin,
     )
+
+
+def gains_of(conditions: Conditions, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
+    """(J,) kp and kd in force: the log's where it states them, else the robot's."""
+    kp, kd = robot.joints.kp.copy(), robot.joints.kd.copy()
+    for joint, (p, d) in conditions.gains.items():
+        if joint in robot.joints.names:
+            column = robot.joints.index(joint)
+            kp[column], kd[column] = p, d
+    return kp, kd
+
+
+def _folded(
+    recording: Recording, robot: Robot, per_joint: Callable[[np.ndarray, float], np.ndarray]
+) -> np.ndarray | float:
+    """What a velocity command and a feed-forward torque add to the target, rad.
+
+    kp·(target - q) + kd·(target_dq - dq) + torque_ff is the plain PD law with the target moved by
+    (kd·target_dq + torque_ff)/kp; so moved, the effort limit and a delay act on all of it.
+    """
+    velocity = recording.channels.get("target_dq")
+    torque = recording.channels.get("torque_ff")
+    if velocity is None and torque is None:
+        return 0.0
+    kp, kd = gains_of(recording.conditions, robot)
+    ahead = np.zeros((len(recording), len(kp)))
+    ahead += 0.0 if velocity is None else kd * per_joint(velocity, 0.0)
+    ahead += 0.0 if torque is None else per_joint(torque, 0.0)
+    ahead = np.nan_to_num(ahead)
+    bare = [robot.joints.names[j] for j in np.flatnonzero((kp == 0) & ahead.any(axis=0))]
+    if bare:
+        raise DataError(
+            f"recording {recording.name!r} commands a torque at {', '.join(bare)}, whose kp is 0; "
+            "replay needs a position gain: state it in the log's gains or the robot's"
+        )
+    return ahead / np.where(kp > 0, kp, 1.0)
 
 
 def velocities(recording: Recording) -> np.ndarray:

@@ -42,7 +42,8 @@ def gap_tables(gap: Gap) -> Group:
     """Everything a first look needs: by horizon, by joint, by group, causes, what was skipped."""
     parts: list[Any] = [_by_horizon(gap), _by_joint(gap, gap.horizons[-1])]
     parts += [t for g in ("motion", "payload", "unit") if (t := _by_group(gap, g)) is not None]
-    parts += [_end_effectors(gap)] if gap.end_effectors else []
+    known = gap.end_effectors and np.isfinite(gap.offset_cm(gap.horizons[-1])).any()
+    parts += [_end_effectors(gap)] if known else []
     parts += [_causes(gap.attribution)] if gap.attribution else []
     parts += [Text(f"not computed: {line}", style="yellow") for line in gap.skipped]
     world = gap.identity
@@ -83,8 +84,12 @@ def _mean(mean: Mean) -> str:
     return _number(mean.value) + spread
 
 
+def _titled(title: str) -> Table:
+    return Table(title=title, title_justify="left", min_width=len(title) + 2)
+
+
 def _by_horizon(gap: Gap) -> Table:
-    table = Table(title="Gap by horizon (mean over clips, 95 % interval)", title_justify="left")
+    table = _titled("Gap by horizon (mean over clips, 95 % interval)")
     table.add_column("metric")
     table.add_column("unit")
     for horizon in gap.horizons:
@@ -103,8 +108,8 @@ def _by_horizon(gap: Gap) -> Table:
 
 
 def _by_joint(gap: Gap, horizon: Horizon) -> Table:
-    table = Table(title=f"Gap by joint, {_horizon(horizon)}, worst first", title_justify="left")
-    table.add_column("joint")
+    table = _titled(f"Gap by joint, {_horizon(horizon)}, worst first")
+    table.add_column("joint", no_wrap=True)
     metrics = [*SHOWN, "torque_rmse"]
     values = {m: gap.joint(m, horizon) for m in metrics}
     metrics = [m for m in metrics if np.isfinite(values[m]).any()]
@@ -124,7 +129,7 @@ def _by_group(gap: Gap, group: str) -> Table | None:
     ranked = sorted(found, key=lambda n: -found[n].value)
     cut = len(ranked) > GROUPS_SHOWN
     note = f", worst {GROUPS_SHOWN} of {len(ranked)}" if cut else ""
-    table = Table(title=f"Gap by {group}, {_horizon(horizon)}{note}", title_justify="left")
+    table = _titled(f"Gap by {group}, {_horizon(horizon)}{note}")
     table.add_column(group)
     for column in ("clips", "MPJAE (rad)", "lag (ms)", "E_g-mpjpe (mm)"):
         table.add_column(column, justify="right")
@@ -137,7 +142,7 @@ def _by_group(gap: Gap, group: str) -> Table | None:
 
 def _end_effectors(gap: Gap) -> Table:
     horizon = gap.horizons[-1]
-    table = Table(title=f"End-effector offset, {_horizon(horizon)}, cm", title_justify="left")
+    table = _titled(f"End-effector offset, {_horizon(horizon)}, cm")
     for column in ("point", "X", "Y", "Z"):
         table.add_column(column, justify="left" if column == "point" else "right")
     for name, offset in zip(gap.end_effectors, gap.offset_cm(horizon), strict=True):
@@ -146,12 +151,10 @@ def _end_effectors(gap: Gap) -> Table:
 
 
 def _causes(found: Attribution) -> Table:
-    table = Table(
-        title=f"Likely causes: share of the squared error over {found.horizon:g} s "
-        "(size of the cause)",
-        title_justify="left",
+    table = _titled(
+        f"Likely causes: share of the squared error over {found.horizon:g} s (size of the cause)"
     )
-    table.add_column("joint")
+    table.add_column("joint", no_wrap=True)
     order = [found.causes.index(c) for c in found.ranking]
     for c in order:
         table.add_column(f"{found.causes[c]}\n({found.units[c]})", justify="right")

@@ -47,9 +47,8 @@ def infer_unit(time: np.ndarray, declared: TimeUnit | None) -> TimeUnit:
         DataError: the declared unit is implausible, or not exactly one unit is plausible.
     """
     step = interval(time)
-    fits: list[TimeUnit] = [
-        u for u, scale in SECONDS.items() if SHORTEST <= step * scale <= LONGEST
-    ]
+    low, high = 0.99 * SHORTEST, 1.01 * LONGEST
+    fits: list[TimeUnit] = [u for u, scale in SECONDS.items() if low <= step * scale <= high]
     if declared is not None:
         if declared in fits:
             return declared

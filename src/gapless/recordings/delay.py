@@ -41,7 +41,8 @@ class Delay:
         joint_std: (J,) block jackknife.
         fit: (J,) share of the motion that the lagged command explains.
         confident: (J,) joints that took part in the pool.
-        drift: change of the lag from the first to the last third on which all joints agree.
+        drift: change of the lag over the recording on which all joints agree.
+        drift_std: its standard error.
     """
 
     lag: float
@@ -51,16 +52,12 @@ class Delay:
     fit: np.ndarray
     confident: np.ndarray
     drift: float = 0.0
+    drift_std: float = 0.0
 
     @property
     def known(self) -> bool:
         """Whether at least one joint could tell."""
         return bool(np.isfinite(self.lag))
-
-    @property
-    def drift_std(self) -> float:
-        """Standard error of the drift: two thirds of the data are compared."""
-        return float(np.sqrt(6.0) * self.std)
 
 
 def estimate(recordings: Sequence[Recording]) -> Delay:
@@ -76,7 +73,8 @@ def estimate(recordings: Sequence[Recording]) -> Delay:
     if len(sums) > 2 * BLOCKS:
         # Every block takes some of each file, or a joint would live in one block only.
         sums = np.stack([sums[k::BLOCKS].sum(axis=0) for k in range(BLOCKS)])
-    return _spread(_delay(sums, shifts), used, len(recordings[0].joints))
+    delay = _spread(_delay(sums, shifts), used, len(recordings[0].joints))
+    return delay if len(recordings) == 1 else replace(delay, drift=0.0)
 
 
 def _spread(delay: Delay, used: np.ndarray, joints: int) -> Delay:
@@ -94,11 +92,28 @@ def _delay(sums: np.ndarray, shifts: np.ndarray) -> Delay:
     std = np.sqrt((len(parts) - 1) * np.var(parts, axis=0)) if len(parts) > 1 else np.inf * lag
     confident = inner & (spread > MOVING) & (fit > 0.5) & (std < 0.5)
     pooled, error = _pool(lag, std, confident)
-    third = max(len(sums) // 3, 1)
-    first = _solve(sums[:third].sum(axis=0), shifts)
-    last = _solve(sums[-third:].sum(axis=0), shifts)
-    steady = confident & (first[1] > 0.5) & (last[1] > 0.5)
-    return Delay(pooled, error, lag, std, fit, confident, _agreed(last[0] - first[0], steady))
+    return Delay(pooled, error, lag, std, fit, confident, *_drift(sums, shifts))
+
+
+def _drift(sums: np.ndarray, shifts: np.ndarray) -> tuple[float, float]:
+    """Change of the lag over the recording that all joints share, and its standard error.
+
+    A line through the blocks' lags; of the joints, the one that changes least, if all change in
+    one direction: two clocks move every joint alike.
+    """
+    solved = [_solve(part, shifts) for part in sums]
+    lag, fit, inner, spread = (np.stack(parts) for parts in zip(*solved, strict=True))
+    use = (inner & (fit > 0.5) & (spread > MOVING)).all(axis=0)
+    if len(sums) < BLOCKS or not use.any():
+        return 0.0, 0.0
+    x = np.linspace(-0.5, 0.5, len(sums))[:, None]
+    change = (x * lag[:, use]).sum(axis=0) / (x**2).sum()
+    left = lag[:, use] - lag[:, use].mean(axis=0) - x * change
+    error = np.sqrt((left**2).sum(axis=0) / (len(sums) - 2) / (x**2).sum())
+    if np.any(np.sign(change) != np.sign(change[0])):
+        return 0.0, float(error.max())
+    least = int(np.argmin(np.abs(change)))
+    return float(change[least]), float(error[least])
 
 
 def _shifts(length: int, rate: float) -> np.ndarray:
@@ -166,14 +181,6 @@ def _pool(lag: np.ndarray, std: np.ndarray, use: np.ndarray) -> tuple[float, flo
     total = np.cumsum(weight[order])
     middle = int(np.searchsorted(total, 0.5 * total[-1]))
     return float(lag[use][order][middle]), float(total[-1] ** -0.5)
-
-
-def _agreed(changes: np.ndarray, use: np.ndarray) -> float:
-    """The smallest change, if all joints changed in one direction: two clocks move all alike."""
-    chosen = changes[use]
-    if not len(chosen) or np.any(np.sign(chosen) != np.sign(chosen[0])):
-        return 0.0
-    return float(chosen[np.argmin(np.abs(chosen))])
 
 
 def distant_lag(recording: Recording) -> tuple[float, float]:

@@ -27,9 +27,12 @@ DATA_PATH = "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet"
 INFO, STATS, TASKS = "meta/info.json", "meta/stats.json", "meta/tasks.parquet"
 
 STATE, ACTION, VALID = "observation.state", "action", "observation.valid"
-KEYS = {"dq": "observation.velocity", "torque": "observation.effort"} | {
-    channel: f"observation.{channel}" for channel in ("temperature", *BODY_CHANNELS)
-}
+KEYS = {
+    "dq": "observation.velocity",
+    "torque": "observation.effort",
+    "target_dq": "action.velocity",
+    "torque_ff": "action.effort",
+} | {channel: f"observation.{channel}" for channel in ("temperature", *BODY_CHANNELS)}
 """Channel of a Recording -> feature of the dataset."""
 INDEX = {
     "timestamp": "float32",

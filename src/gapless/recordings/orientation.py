@@ -10,6 +10,8 @@ from gapless.recordings.recording import Recording
 QUATERNIONS = ("base_quat_wxyz", "imu_quat_wxyz")
 GRAVITY, STEADY = 9.81, 1.5
 """m/s²: samples whose acceleration is within STEADY of GRAVITY show where down is."""
+CONTRADICTS = 0.6
+"""Typical distance between two unit vectors (35 deg) that no mounting error explains."""
 
 
 def norm_problem(name: str, quats: np.ndarray) -> str | None:
@@ -53,13 +55,15 @@ def _against_gravity(name: str, quats: np.ndarray, acceleration: np.ndarray) -> 
         return []
     up = acceleration[steady] / size[steady, None]
     as_said, swapped = (
-        float(np.median(np.sum(up_in_body(q[steady]) * up, axis=1)))
+        float(np.median(np.linalg.norm(up_in_body(q[steady]) - up, axis=1)))
         for q in (quats, np.roll(quats, 1, axis=1))
     )
-    if as_said > 0.8:
+    # Near upright both orders point up; only the direction of the tilt tells them apart.
+    better = as_said > 0.05 and swapped < 0.5 * as_said
+    if as_said < CONTRADICTS and not better:
         return []
-    hint = " Read as xyzw they agree." if swapped > 0.9 else ""
-    text = f"{name} contradicts the accelerometer (cosine {as_said:.2f}, expected near 1).{hint}"
+    hint = " Read as xyzw they agree." if better else ""
+    text = f"{name} contradicts the accelerometer by {np.degrees(as_said):.0f} deg.{hint}"
     return [Finding("error", "quat_order", text, count=int(steady.sum()))]
 
 
@@ -67,10 +71,13 @@ def _against_upright(name: str, quats: np.ndarray) -> list[Finding]:
     good = quats[np.isfinite(quats).all(axis=1)]
     as_said = float(np.median(up_in_body(good)[:, 2]))
     swapped = float(np.median(up_in_body(np.roll(good, 1, axis=1))[:, 2]))
-    if as_said > 0.5 or swapped < 0.85:
-        return []
-    text = (
-        f"{name} says the robot lies down (up·z {as_said:.2f}); read as xyzw it stands "
-        f"({swapped:.2f}). Check the order of the columns"
-    )
-    return [Finding("warning", "quat_order", text, count=len(good))]
+    if as_said < 0.5 and swapped > 0.85:
+        text = (
+            f"{name} says the robot lies down (up·z {as_said:.2f}); read as xyzw it stands "
+            f"({swapped:.2f}). Check the order of the columns"
+        )
+        return [Finding("warning", "quat_order", text, count=len(good))]
+    if swapped > 0.85 and float(np.median(np.abs(good[:, 3]))) > 0.9:
+        text = f"{name}: the robot faces backwards (z near 1), or the columns are xyzw"
+        return [Finding("info", "quat_order", text, count=len(good))]
+    return []

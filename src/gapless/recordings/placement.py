@@ -19,6 +19,8 @@ LARGEST_DRIFT, NOTED_DRIFT = 0.25, 0.05
 """s of change of the delay within one recording: refused above, noted above."""
 SEARCHABLE = 5.0
 """s of recording in which a distant offset of clocks can be told from chance."""
+WELL_FITTED = 0.8
+"""Share of the motion that a lagged command explains on a robot that follows."""
 DECLARE = "give --command-acts after, or --command-acts produced"
 
 
@@ -65,8 +67,9 @@ def judge(recording: Recording, delay: Delay, moved: int | None) -> Verdict:
     verdict = Verdict()
     if recording.target is None:
         return verdict
+    _judge_distance(recording, delay, verdict)
     if not delay.known:
-        _judge_unmeasured(recording, moved, verdict)
+        _judge_unmeasured(moved, verdict)
     elif _precedes(delay):
         _judge_early(delay, moved, verdict)
     elif moved is None:
@@ -74,8 +77,7 @@ def judge(recording: Recording, delay: Delay, moved: int | None) -> Verdict:
             f"the log does not say whether row k's command acts after state k or produced it, and "
             f"the measured delay of {_steps(delay)} fits both; {DECLARE}"
         )
-    if delay.known:
-        _judge_clocks(recording, delay, verdict)
+    _judge_clocks(recording, delay, verdict)
     return verdict
 
 
@@ -106,33 +108,40 @@ def _judge_early(delay: Delay, moved: int | None, verdict: Verdict) -> None:
     )
 
 
-def _judge_unmeasured(recording: Recording, moved: int | None, verdict: Verdict) -> None:
+def _judge_unmeasured(moved: int | None, verdict: Verdict) -> None:
     if moved is None:
         verdict.problems.append(
             "the log does not say whether row k's command acts after state k or produced it, and "
             f"there is too little motion to tell; {DECLARE}"
         )
-    lag, score = distant_lag(recording) if recording.duration > SEARCHABLE else (0.0, 0.0)
+    verdict.findings.append(
+        Finding(
+            "info",
+            "delay_not_verified",
+            "the command delay could not be measured: too little motion, or a lag that changes "
+            "with it",
+        )
+    )
+
+
+def _judge_distance(recording: Recording, delay: Delay, verdict: Verdict) -> None:
+    """Refuse commands that fit the response only far away from their own time."""
+    near = float(np.nanmedian(delay.fit)) if np.isfinite(delay.fit).any() else 0.0
+    if near > WELL_FITTED or recording.duration < SEARCHABLE:
+        return
+    lag, score = distant_lag(recording)
     seconds = lag / recording.rate
-    if score > 0.8 and not -0.05 < seconds < LONGEST_DELAY:
+    if score > WELL_FITTED**0.5 and not -0.05 < seconds < LONGEST_DELAY:
         verdict.problems.append(
             f"the response fits its commands only {seconds:+.2f} s away (correlation {score:.2f}): "
             "commands and states come from two clocks; correct the offset before importing"
-        )
-    else:
-        verdict.findings.append(
-            Finding(
-                "info",
-                "delay_not_verified",
-                "the command delay could not be measured: too little motion, or a lag that "
-                "changes with it",
-            )
         )
 
 
 def _judge_clocks(recording: Recording, delay: Delay, verdict: Verdict) -> None:
     # Friction lengthens the lag of slow joints; an offset of clocks lengthens all of them.
-    least = float(delay.joint_lag[delay.confident].min()) / recording.rate
+    lags = delay.joint_lag[delay.confident] / recording.rate
+    least = float(lags.min()) if len(lags) else 0.0
     if least > LONGEST_DELAY:
         verdict.problems.append(
             f"every joint responds at least {least:.2f} s after its command (bound "

@@ -13,9 +13,15 @@ from gapless.recordings.conditions import Conditions
 JOINT_CHANNELS = {
     "dq": "rad/s",
     "torque": "N·m",
+    "target_dq": "rad/s",
+    "torque_ff": "N·m",
     "temperature": "°C",
 }
-"""Optional per-joint channels and their units; q and target (rad) are fields of their own."""
+"""Optional per-joint channels and their units; q and target (rad) are fields of their own.
+
+`target_dq` and `torque_ff` are commanded beside the target: the motor then applies
+kp·(target - q) + kd·(target_dq - dq) + torque_ff.
+"""
 
 BODY_CHANNELS = {
     "base_pos": (3, "m"),
