@@ -75,3 +75,12 @@ def test_two_clocks_in_a_dataset_are_an_error(so101):
     late = replace(recording, target=np.roll(recording.target, 5, axis=0))
     findings = check(late, so101)
     assert "not_placed" in [f.code for f in findings if f.severity == "error"]
+
+
+def test_a_check_repairs_nothing(so101):
+    """A slip of one step in a finished dataset is an error, not a silent move."""
+    recording = made(so101, lag=0.0)
+    slipped = replace(recording, target=np.roll(recording.target, 1, axis=0))
+    found = [f for f in check(slipped, so101) if f.severity == "error"]
+    assert [f.code for f in found] == ["not_placed"]
+    assert "one step" in found[0].message

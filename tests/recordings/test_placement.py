@@ -54,6 +54,16 @@ def test_produced_commands_move_one_row(so101):
     np.testing.assert_allclose(done.target, plainly.target[: len(done)])
 
 
+def test_feed_forward_moves_with_its_target(so101):
+    """Commanded velocity and torque keep their place beside the target."""
+    log = arm_log(so101, pairing="produced")
+    target = log.streams["target"].values
+    fed = edited(log, target_dq=2 * target, torque_ff=3 * target)
+    done = prepare(fed, so101, NEUTRAL, 50).recordings[0]
+    np.testing.assert_allclose(done.channels["target_dq"], 2 * done.target)
+    np.testing.assert_allclose(done.channels["torque_ff"], 3 * done.target)
+
+
 def test_a_proven_slip_is_fixed_and_told(so101):
     """A response one step before its command proves the slip; the commands move, with a word."""
     log = arm_log(so101, lag=-0.02)

@@ -122,10 +122,10 @@ def test_commands_on_their_own_clock(so101):
     np.testing.assert_allclose(recording.target, log.streams["target"].values[10:])
 
 
-def test_an_hour_of_a_humanoid_takes_seconds():
-    """An hour of 50 Hz, 29 joints with torque and IMU is prepared far above real time."""
+def test_a_long_humanoid_log_takes_seconds():
+    """20 minutes of 50 Hz, 29 joints with torque and IMU are prepared far above real time."""
     robot = Robot.load("g1")
-    log = arm_log(robot, seconds=3600.0)
+    log = arm_log(robot, seconds=1200.0)
     time = log.streams["q"].time
     extra = {
         "torque": Stream(time, log.streams["q"].values * 3.0),
@@ -134,7 +134,7 @@ def test_an_hour_of_a_humanoid_takes_seconds():
     log = replace(log, streams={**log.streams, **extra})
     started = perf_counter()
     done = prepare(log, robot, NEUTRAL, 50)
-    assert perf_counter() - started < 30  # 3 s on two idle cores; machines under test are busy
+    assert perf_counter() - started < 10  # about 1 s on an idle machine; this one may be busy
     assert done.recordings[0].mask.all()
 
 

@@ -9,6 +9,7 @@ from typing import Annotated
 import tyro
 
 from gapless.cli.terminal import console, parse, progress, save_json
+from gapless.recordings import Dataset
 
 
 @dataclass(frozen=True)
@@ -29,8 +30,12 @@ class Measure:
     """At most this many windows of each recording and horizon; all by default."""
     threshold: float = 0.5
     """Joint error that counts as a large gap, rad."""
+    physics_step: float = 0.002
+    """Longest physics step, s."""
     causes: bool = True
     """Attribute the error to likely causes."""
+    include_flagged: bool = False
+    """Also measure recordings that the import flagged as unfit."""
     reference_as_command: bool = False
     """Play recorded positions as commands, for reference motions that command nothing."""
     json: Path | None = None
@@ -43,19 +48,19 @@ def run(arguments: list[str]) -> int:
     """Parse and run."""
     args = parse(Measure, "measure", arguments)
     from gapless.measure import measure
-    from gapless.recordings import Dataset
+    from gapless.measure.replay import parse_horizon
     from gapless.robots import Robot
     from gapless.worlds import MujocoWorld
 
     dataset = Dataset.open(args.dataset)
     robot = Robot.load(args.robot or dataset.robot, mount=args.mount, lock=args.lock)
-    recordings = _Commanded(dataset) if args.reference_as_command else dataset
-    world = MujocoWorld(robot, dataset.rate)
+    recordings = _wanted(dataset, args)
+    world = MujocoWorld(robot, dataset.rate, physics_step=args.physics_step)
     with progress("measuring") as report:
         gap = measure(
-            recordings,  # type: ignore[arg-type]
+            recordings,
             world,
-            horizons=[h if h == "full" else float(h) for h in args.horizons],
+            horizons=[parse_horizon(h) for h in args.horizons],
             threshold=args.threshold,
             windows=args.windows,
             attribution=args.causes,
@@ -71,15 +76,16 @@ def run(arguments: list[str]) -> int:
     return 0
 
 
-class _Commanded:
-    """A dataset whose recorded positions serve as their own commands."""
-
-    def __init__(self, dataset: object) -> None:
-        self._dataset = dataset
-        self.rate = dataset.rate  # type: ignore[attr-defined]
-
-    def __len__(self) -> int:
-        return len(self._dataset)  # type: ignore[arg-type]
-
-    def __getitem__(self, index: int) -> object:
-        return self._dataset[index].with_reference_as_command()  # type: ignore[index]
+def _wanted(dataset: Dataset, args: Measure) -> Dataset:
+    """The recordings to measure; those that were flagged are left out, and that is said."""
+    flagged = [e for e in dataset.episodes if e.provenance.get("flags")]
+    if flagged and not args.include_flagged:
+        names = ", ".join(e.name for e in flagged)
+        console(stderr=True).print(
+            f"left out {len(flagged)} flagged recordings ({names}); --include-flagged keeps them",
+            markup=False,
+        )
+        dataset = dataset.select(lambda e: not e.provenance.get("flags"))
+    if args.reference_as_command:
+        return dataset.map(lambda recording: recording.with_reference_as_command())
+    return dataset

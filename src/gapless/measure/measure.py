@@ -104,6 +104,12 @@ class _Skipped:
     def note(self, group: list[Recording], found: list[Replay], horizon: Horizon) -> None:
         replayed = {id(r.recording) for r in found}
         for played in found:
+            if played.diverged.any():
+                self._add(
+                    "the rest of windows that diverged (a smaller --physics-step or more armature "
+                    "may help)",
+                    played.recording.name,
+                )
             if played.base == "estimated":
                 self._add(
                     "errors in the world frame (the log has no base pose; replay starts from one "

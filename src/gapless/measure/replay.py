@@ -20,6 +20,19 @@ COPIES = 256
 """Windows simulated at once."""
 
 
+def parse_horizon(text: str) -> Horizon:
+    """A horizon as typed: seconds above zero, or "full"."""
+    if text == FULL:
+        return FULL
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = float("nan")
+    if not 0 < seconds < float("inf"):
+        raise DataError(f"horizon {text!r} is neither a number of seconds above 0 nor 'full'")
+    return seconds
+
+
 @dataclass(frozen=True)
 class Replay:
     """All windows of one recording over one horizon; arrays are (W, T+1, ...), joints the robot's.

@@ -82,6 +82,8 @@ def _append(builder: Builder, built: Built, made: Frames) -> None:
     target = made.values.get("target")
     dq, source, findings = units.velocity(q, made.mask, made.values.get("dq"), builder.rate)
     channels = {k: v for k, v in made.values.items() if k not in ("q", "target", "dq")}
+    # Where nothing was commanded beside the target, the motor got no feed-forward.
+    channels |= {k: np.nan_to_num(channels[k]) for k in placement.COMMANDS if k in channels}
     recording = Recording(
         builder.name,
         tuple(builder.robot.joints.names),

@@ -126,6 +126,18 @@ class Dataset:
             chosen = tuple(self._episode(i) for i in which)
         return Dataset(self.robot, self.joints, self.rate, chosen, self._load, self.provenance)
 
+    def map(self, change: Callable[[Recording], Recording]) -> Dataset:
+        """A view whose recordings are changed as they are read."""
+        load = self._load
+        return Dataset(
+            self.robot,
+            self.joints,
+            self.rate,
+            self.episodes,
+            lambda i: change(load(i)),
+            self.provenance,
+        )
+
     def _episode(self, i: int) -> Episode:
         if not -len(self) <= i < len(self):
             raise DataError(f"recording {i} does not exist; this dataset has 0 to {len(self) - 1}")

@@ -10,12 +10,13 @@ import numpy as np
 from gapless.errors import DataError
 from gapless.recordings import clock, resample
 from gapless.recordings.findings import Finding
+from gapless.recordings.placement import COMMANDS
 from gapless.recordings.rawlog import Stream
 from gapless.recordings.recording import BODY_CHANNELS, JOINT_CHANNELS
 
 MIN_FRAMES = 10
 """Shorter episodes are dropped, and counted."""
-HELD = ("target", "temperature", "contact")
+HELD = (*COMMANDS, "temperature", "contact")
 DEFAULT_GAP, GAP_SAMPLES = 0.1, 3
 
 

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 JOINT_STREAMS = ("q", "target", *JOINT_CHANNELS)
 """Streams with one column a joint."""
-SIGNED = ("q", "target", "dq", "torque")
+SIGNED = ("q", "target", "dq", "torque", "target_dq", "torque_ff")
 SHIFTED = ("q", "target")
-ANGULAR = ("q", "target", "dq", "base_ang_vel_b", "imu_gyro")
+ANGULAR = ("q", "target", "dq", "target_dq", "base_ang_vel_b", "imu_gyro")
 """Streams that a log in degrees holds in degrees."""
 
 

@@ -11,6 +11,8 @@ from gapless.recordings.findings import Finding
 from gapless.recordings.rawlog import Pairing, RawLog, Stream
 from gapless.recordings.recording import Recording
 
+COMMANDS = ("target", "target_dq", "torque_ff")
+"""Streams that were sent to the robot, and move together."""
 EARLY = -0.15
 """A response this many steps before its command (beyond its uncertainty) proves a slip."""
 LONGEST_DELAY = 0.25
@@ -47,13 +49,16 @@ def rows_to_move(pairing: Pairing, command_acts: str | None) -> int | None:
 
 
 def move_commands(log: RawLog, rows: int) -> dict[str, Stream]:
-    """The log's streams with target'[k] = target[k + rows]; the last rows have no command."""
-    if rows == 0 or "target" not in log.streams:
+    """The log's streams with target'[k] = target[k + rows]; the last rows get no command."""
+    if rows == 0:
         return log.streams
-    target = log.streams["target"]
-    missing = np.full((min(rows, len(target.values)), target.values.shape[1]), np.nan)
-    values = np.concatenate([target.values[rows:], missing])
-    return {**log.streams, "target": Stream(target.time, values)}
+    moved = {name: _earlier(log.streams[name], rows) for name in COMMANDS if name in log.streams}
+    return {**log.streams, **moved}
+
+
+def _earlier(stream: Stream, rows: int) -> Stream:
+    missing = np.full((min(rows, len(stream.values)), stream.values.shape[1]), np.nan)
+    return Stream(stream.time, np.concatenate([stream.values[rows:], missing]))
 
 
 def judge(recording: Recording, delay: Delay, moved: int | None) -> Verdict:
