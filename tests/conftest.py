@@ -25,8 +25,8 @@ def shared_data() -> Path:
 
 @pytest.fixture(scope="session")
 def arms() -> Robot:
-    """The upper body of a G1, pelvis fixed."""
-    return Robot.load("g1", mount="fixed", lock=["legs"])
+    """The arms of a G1, pelvis fixed."""
+    return Robot.load("g1", mount="fixed", lock=["legs", "waist"])
 
 
 @pytest.fixture(scope="session")
@@ -37,7 +37,7 @@ def so101() -> Robot:
 
 @pytest.fixture(scope="session")
 def clips(arms: Robot) -> list[Recording]:
-    """Three short motions of the upper body, recorded in its own nominal world."""
+    """Three short motions of the arms, recorded in its own nominal world."""
     world = MujocoWorld(arms)
     return [
         record(world, multisine(arms, 3.0, 50, seed=s), f"motion_{s}", start=world.home())

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class Demo:
     """Record the upper body of a G1 that differs from its model, then measure the difference.
 
-    The recorded robot has weaker gains, more friction and a command delay; half of the clips carry
-    1.5 kg in each hand that the log does not mention.
+    The recorded robot has weaker gains, more friction and a command delay, and carries a tool of
+    1 kg in its right hand that the log does not mention.
     """
 
     out: Path = Path("out/demo")
@@ -44,7 +44,7 @@ def run(arguments: list[str]) -> int:
     from gapless.robots import Robot
     from gapless.worlds import MujocoWorld
 
-    robot = Robot.load("g1", mount="fixed", lock=["legs"])
+    robot = Robot.load("g1", mount="fixed", lock=["legs", "waist"])
     data = args.out / "dataset"
     with (
         progress("recording") as report,
@@ -66,10 +66,12 @@ def run(arguments: list[str]) -> int:
 
 def _perturbed(robot: Robot) -> MujocoWorld:
     """A robot that its own model does not describe."""
+    from gapless.robots import Payload
     from gapless.worlds import Effects, MujocoWorld
 
     joints = robot.joints
-    real = robot.with_joints(
+    tool = {robot.end_effectors[-1].body: Payload(1.0)}
+    real = robot.with_payloads(tool).with_joints(
         kp=0.85 * joints.kp, frictionloss=joints.frictionloss + 0.03 * joints.effort
     )
     return MujocoWorld(real, effects=Effects(delay=0.012))
@@ -78,22 +80,12 @@ def _perturbed(robot: Robot) -> MujocoWorld:
 def _record(robot: Robot, args: Demo) -> Iterator[Recording]:
     from gapless.motions.excitation import multisine
     from gapless.recordings import Conditions
-    from gapless.robots import Payload
     from gapless.worlds.record import record
 
     world = _perturbed(robot)
-    hands = {point.body: Payload(1.5) for point in robot.end_effectors}
     noise = np.random.default_rng(args.seed)
     for clip in range(args.clips):
-        loaded = clip % 2 == 1
         motion = multisine(robot, args.seconds, world.rate, seed=args.seed + clip)
-        taken = record(
-            world,
-            motion,
-            f"multisine_{clip}",
-            start=world.home(),
-            conditions=Conditions(unit="demo", payloads=hands if loaded else {}),
-        )
+        taken = record(world, motion, f"multisine_{clip}", start=world.home())
         q = taken.q + noise.normal(0, 2e-4, taken.q.shape)
-        untold = replace(taken.conditions, payloads=None if loaded else {})
-        yield replace(taken, q=q, conditions=untold)
+        yield replace(taken, q=q, conditions=Conditions(unit="demo", mount="fixed"))

@@ -1,26 +1,30 @@
 """Attribution: how much of each joint's error each likely cause explains.
 
 Every candidate cause is simulated on the recording's own windows; what it changes is the direction
-in which it can move the simulator. The error is then explained, joint by joint, by as few of these
-directions as do it, and the cause is simulated again at the size found, since most are not linear.
-Only the recordings and the nominal robot are used.
+in which it can move the simulator. The error is explained, joint by joint, by as few of these
+directions as do it. The simulator is then changed by what was found, and what is left is explained
+again, since most causes are not linear and some hide behind others. Only the recordings and the
+nominal robot are used.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.optimize import lsq_linear
 
-from gapless.measure.causes import Cause, Scale, causes_of
+from gapless.measure.causes import Scale, causes_of
 from gapless.measure.replay import Replay, replay
 from gapless.recordings.recording import Recording
 from gapless.worlds.mujoco import MujocoWorld
 
-ROUNDS = 3
+ROUNDS = 4
+"""How many causes a joint may take up."""
+FARTHEST = 5.0
+"""How many probes a round may move; what moves further does so in the next round."""
 WORTHWHILE = 0.02
 """A further cause must explain this share of a joint's error to be named."""
 
@@ -35,6 +39,7 @@ class Attribution:
         share: (J, C) share of a joint's squared error that a cause explains.
         amplitude: (J, C) how large the cause would have to be, in its unit.
         weight: (J,) each joint's part of the whole squared error.
+        loads: link -> mass of a load there that would explain the gravity share, kg.
         horizon: seconds replayed.
         windows: how many.
     """
@@ -45,12 +50,13 @@ class Attribution:
     share: np.ndarray
     amplitude: np.ndarray
     weight: np.ndarray
+    loads: dict[str, float]
     horizon: float
     windows: int
 
     @property
     def remains(self) -> np.ndarray:
-        """(J,) share that no cause explains."""
+        """(J,) share that is left when all causes are simulated together."""
         return 1.0 - self.share.sum(axis=1)
 
     @property
@@ -72,6 +78,7 @@ class Attribution:
             "horizon": self.horizon,
             "windows": self.windows,
             "overall": self.overall,
+            "loads": self.loads,
             "units": dict(zip(self.causes, self.units, strict=True)),
             "joints": {
                 joint: {
@@ -90,7 +97,7 @@ def attribute(
     recordings: Sequence[Recording],
     world: MujocoWorld,
     horizon: float = 0.5,
-    max_windows: int = 160,
+    max_windows: int = 100,
 ) -> Attribution:
     """Attribute the replay error of recordings to causes.
 
@@ -101,51 +108,120 @@ def attribute(
         max_windows: evenly chosen over the recordings; more is slower and steadier.
     """
     chosen = _spread(recordings, max_windows)
-    limit = max(1, max_windows // max(1, len(chosen)))
-    base = replay(chosen, world, horizon, limit)
-    scale = Scale(
-        error=_rms(_errors(base)),
-        speed=_rms(_speeds(base)),
-        rate=world.rate,
-        mass=float(world.model.body_mass.sum()),
-    )
-    causes = causes_of(world)
-    size = [c.first(world.robot, scale) for c in causes]
-    weight = _weights(_errors(base))
-    for last in (*[False] * (ROUNDS - 1), True):
-        moved = np.stack(
-            [
-                _moved(cause, amount, chosen, world, horizon, limit, base)
-                for cause, amount in zip(causes, size, strict=True)
-            ],
-            axis=-1,
+    search = _Search(chosen, world, horizon, max(1, max_windows // max(1, len(chosen))))
+    for _ in range(ROUNDS):
+        known = (search.amount != 0).sum()
+        search.advance(new_cause=True)
+        if (search.amount != 0).sum() == known:
+            break
+        search.advance(new_cause=False)
+    return search.result()
+
+
+class _Search:
+    """Causes found so far, and what they do to the simulator."""
+
+    def __init__(
+        self, recordings: list[Recording], world: MujocoWorld, horizon: float, limit: int
+    ) -> None:
+        self.recordings, self.world = recordings, world
+        self.horizon, self.limit = horizon, limit
+        self.causes = causes_of(world)
+        nominal = replay(recordings, world, horizon, limit)
+        self.first_error = self.error = _errors(nominal)
+        self.windows = sum(len(r.starts) for r in nominal)
+        self.weight = _weights(self.error)
+        scale = Scale(
+            error=_rms(self.error),
+            speed=_rms(_speeds(nominal)),
+            rate=world.rate,
+            mass=float(world.model.body_mass.sum()),
         )
-        shares, factors = _explain(_errors(base), moved, _bounds(causes, size, world))
-        if not last:
-            size = [
-                _next_size(cause, amount, factors[:, c], weight)
-                for c, (cause, amount) in enumerate(zip(causes, size, strict=True))
-            ]
-    names = tuple(dict.fromkeys(c.name for c in causes))
-    member = np.array([[c.name == name for name in names] for c in causes], float)
-    return Attribution(
-        causes=names,
-        units=tuple(next(c.unit for c in causes if c.name == name) for name in names),
-        joints=world.robot.joints.names,
-        share=shares @ member,
-        amplitude=(np.stack(size, axis=1) * factors) @ member,
-        weight=weight,
-        horizon=horizon,
-        windows=sum(len(r.starts) for r in base),
-    )
+        self.probe = np.stack([c.first(world.robot, scale) for c in self.causes], axis=1)
+        self.amount = np.zeros_like(self.probe)
+        self.credit = np.zeros_like(self.probe)
 
+    def advance(self, new_cause: bool) -> None:
+        """Explain the present error, and change the simulator by what explains it.
 
-def _bounds(causes: Sequence[Cause], size: list[np.ndarray], world: MujocoWorld) -> np.ndarray:
-    """(2, J, C) smallest and largest factor a probe may grow by."""
-    pairs = list(zip(causes, size, strict=True))
-    low = np.stack([c.lowest(world.robot) / s for c, s in pairs], axis=-1)
-    high = np.stack([c.highest / s for c, s in pairs], axis=-1)
-    return np.stack([low, high])
+        Each joint may take up one cause more; it is then refitted before the next is looked for, so
+        that no cause is called in to mend the nonlinearity of another.
+        """
+        active = self.amount != 0
+        probed = range(len(self.causes)) if new_cause else np.flatnonzero(active.any(axis=0))
+        moved = np.zeros((*self.error.shape, len(self.causes)))
+        for c in probed:
+            moved[..., c] = self._moved(c)
+        worthwhile = WORTHWHILE * _energy(self.first_error) if new_cause else None
+        factors = _explain(self.error, moved, self._bounds(), active, worthwhile)
+        factors = self._agreed(factors, np.nan_to_num(moved**2).sum(axis=0))
+        explained = np.nan_to_num(moved) * factors
+        self.credit += np.einsum("njc,nj->jc", explained, np.nan_to_num(-self.first_error))
+        low, high = self._ends()
+        self.amount = np.clip(self.amount + factors * self.probe, low, high)
+        self.error = _errors(self._replay(self.amount))
+        step = np.abs(factors) * self.probe
+        self.probe = np.where(step > 0.05 * self.probe, np.minimum(step, self.probe), self.probe)
+
+    def result(self) -> Attribution:
+        """Shares of the first error: what is left is measured, the rest divided by credit."""
+        total = _energy(self.first_error)
+        remains = np.clip(_energy(self.error) / np.where(total > 0, total, 1.0), 0.0, 1.0)
+        names = tuple(dict.fromkeys(c.name for c in self.causes))
+        member = np.array([[c.name == name for name in names] for c in self.causes], float)
+        credit = np.clip(self.credit @ member, 0.0, None)
+        given = credit.sum(axis=1, keepdims=True)
+        share = credit / np.where(given > 0, given, 1.0) * (1 - remains)[:, None]
+        scored = np.isfinite(self.first_error).any(axis=0) & (total > 0)
+        return Attribution(
+            causes=names,
+            units=tuple(next(c.unit for c in self.causes if c.name == n) for n in names),
+            joints=self.world.robot.joints.names,
+            share=np.where(scored[:, None], share, np.nan),
+            amplitude=self.amount @ member,
+            weight=self.weight,
+            loads={
+                cause.link: float(self.amount[0, c])
+                for c, cause in enumerate(self.causes)
+                if cause.link is not None and self.amount[0, c]
+            },
+            horizon=self.horizon,
+            windows=self.windows,
+        )
+
+    def _replay(self, amount: np.ndarray) -> list[Replay]:
+        """Replay with every cause at its (J, C) amount."""
+        world, recordings = self.world, self.recordings
+        for cause, size in zip(self.causes, amount.T, strict=True):
+            if size.any():
+                world = cause.apply(world, size)
+                if cause.load is not None:
+                    recordings = [cause.load(r, world.robot, size) for r in recordings]
+        return replay(recordings, world, self.horizon, self.limit)
+
+    def _moved(self, cause: int) -> np.ndarray:
+        """(N, J) how the simulator moves when one cause grows by its probe, rad."""
+        amount = self.amount.copy()
+        amount[:, cause] += self.probe[:, cause]
+        return _errors(self._replay(amount)) - self.error
+
+    def _ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """(J, C) smallest and largest amount of every cause."""
+        low = np.stack([c.lowest(self.world.robot) for c in self.causes], axis=1)
+        return low, np.broadcast_to([c.highest for c in self.causes], low.shape)
+
+    def _bounds(self) -> np.ndarray:
+        """(2, J, C) smallest and largest factor by which a probe may be taken."""
+        return np.clip((np.stack(self._ends()) - self.amount) / self.probe, -FARTHEST, FARTHEST)
+
+    def _agreed(self, factors: np.ndarray, power: np.ndarray) -> np.ndarray:
+        """One factor for all joints where a cause has one amplitude: the mean by (J, C) effect."""
+        agreed = factors.copy()
+        for c, cause in enumerate(self.causes):
+            named = power[:, c] * (factors[:, c] != 0)
+            if cause.shared and named.sum() > 0:
+                agreed[:, c] = named @ factors[:, c] / named.sum()
+        return agreed
 
 
 def _spread(recordings: Sequence[Recording], most: int) -> list[Recording]:
@@ -172,77 +248,56 @@ def _weights(error: np.ndarray) -> np.ndarray:
     return energy / max(energy.sum(), 1e-30)
 
 
-def _moved(
-    cause: Cause,
-    size: np.ndarray,
-    recordings: list[Recording],
-    world: MujocoWorld,
-    horizon: float,
-    limit: int,
-    base: list[Replay],
-) -> np.ndarray:
-    """(N, J) how the simulator moves under a cause of this size, rad."""
-    robot = world.robot
-    changed = [cause.load(r, robot, size) if cause.load else r for r in recordings]
-    played = replay(changed, cause.apply(world, size), horizon, limit)
-    pairs: Iterator[tuple[Replay, Replay]] = zip(played, base, strict=True)
-    parts = [np.where(a.usable & b.usable, a.sim.q - b.sim.q, np.nan)[:, 1:] for a, b in pairs]
-    return np.concatenate([p.reshape(-1, p.shape[-1]) for p in parts])
+def _energy(error: np.ndarray) -> np.ndarray:
+    """(J,) sum of squares of the usable samples."""
+    return np.nan_to_num(error**2).sum(axis=0)
 
 
 def _explain(
-    error: np.ndarray, moved: np.ndarray, bounds: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """(J, C) shares of each joint's squared error, and the factors the probes should grow by."""
-    joints, causes = error.shape[1], moved.shape[2]
-    shares = np.full((joints, causes), np.nan)
-    factors = np.zeros((joints, causes))
-    for j in range(joints):
-        good = np.isfinite(error[:, j]) & np.isfinite(moved[:, j]).all(axis=1)
-        wanted = -error[good, j]
-        if good.any() and (wanted**2).sum() > 0:
-            shares[j], factors[j] = _few_causes(moved[good, j], wanted, bounds[:, j])
-    return shares, factors
+    error: np.ndarray,
+    moved: np.ndarray,
+    bounds: np.ndarray,
+    active: np.ndarray,
+    worthwhile: np.ndarray | None,
+) -> np.ndarray:
+    """(J, C) factors by which the probes best explain each joint's error.
 
-
-def _few_causes(
-    columns: np.ndarray, wanted: np.ndarray, bounds: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Explain `wanted` by the fewest columns: add the best one while it is worthwhile.
-
-    Returns:
-        (C,) shares of the squared norm, summing to R², and (C,) factors.
+    Args:
+        error: (N, J) what is to be explained, negated.
+        moved: (N, J, C) what each probe does.
+        bounds: (2, J, C) smallest and largest factors.
+        active: (J, C) causes already taken up; they are refitted.
+        worthwhile: (J,) what a new cause must explain at least; None looks for none.
     """
-    total = float(wanted @ wanted)
-    # A probe that hardly moves the joint could only explain it at an absurd size.
-    acts = np.linalg.norm(columns, axis=0) > 1e-3 * np.sqrt(total)
-    chosen: list[int] = []
-    factors, shares = np.zeros(columns.shape[1]), np.zeros(columns.shape[1])
-    while True:
-        rest = [c for c in range(columns.shape[1]) if c not in chosen and acts[c]]
-        if not rest:
-            break
-        trials = {c: _fit(columns, wanted, bounds, [*chosen, c]) for c in rest}
-        gains = {c: _total_share(trials[c], columns, wanted) for c in rest}
-        best = max(gains, key=lambda c: gains[c])
-        if gains[best] - shares.sum() < WORTHWHILE:
-            break
-        chosen.append(best)
-        factors = trials[best]
-        shares = factors * (columns.T @ wanted) / total
-    return shares, factors
+    factors = np.zeros(moved.shape[1:])
+    for j in range(error.shape[1]):
+        good = np.isfinite(error[:, j]) & np.isfinite(moved[:, j]).all(axis=1)
+        wanted, columns = -error[good, j], moved[good, j]
+        # A probe that hardly moves the joint could only explain it at an absurd size.
+        acts = np.linalg.norm(columns, axis=0) > 1e-3 * np.linalg.norm(wanted)
+        chosen = np.flatnonzero(acts & active[j]).tolist()
+        factors[j] = _fit(columns, wanted, bounds[:, j], chosen)
+        rest = np.flatnonzero(acts & ~active[j]).tolist()
+        if worthwhile is not None and worthwhile[j] > 0 and rest:
+            trials = [_fit(columns, wanted, bounds[:, j], [*chosen, c]) for c in rest]
+            best = max(trials, key=lambda trial: _explained(trial, columns, wanted))
+            gain = _explained(best, columns, wanted) - _explained(factors[j], columns, wanted)
+            factors[j] = best if gain > worthwhile[j] else factors[j]
+    return factors
 
 
-def _total_share(factors: np.ndarray, columns: np.ndarray, wanted: np.ndarray) -> float:
-    """R² of a fit; none at all where a cause would only serve to undo another."""
-    shares = factors * (columns.T @ wanted) / (wanted @ wanted)
-    return float(shares.sum()) if (shares > -1e-9).all() else -np.inf
+def _explained(factors: np.ndarray, columns: np.ndarray, wanted: np.ndarray) -> float:
+    """Sum of squares a fit takes away."""
+    left = wanted - columns @ factors
+    return float(wanted @ wanted - left @ left)
 
 
 def _fit(
     columns: np.ndarray, wanted: np.ndarray, bounds: np.ndarray, chosen: list[int]
 ) -> np.ndarray:
     """Bounded least squares on some columns; (C,) factors, zero for the others."""
+    if not chosen:
+        return np.zeros(columns.shape[1])
     norm = np.linalg.norm(columns[:, chosen], axis=0)
     norm = np.where(norm > 0, norm, 1.0)
     low, high = bounds[:, chosen] * norm
@@ -251,19 +306,3 @@ def _fit(
     factors = np.zeros(columns.shape[1])
     factors[chosen] = found / norm
     return factors
-
-
-def _next_size(
-    cause: Cause, size: np.ndarray, factor: np.ndarray, weight: np.ndarray
-) -> np.ndarray:
-    """Move a probe to the size found; where the cause was not chosen, keep it.
-
-    Probes stay positive: a cause that is smaller than nominal shows as a negative factor.
-    """
-    growth = np.clip(np.abs(factor), 0.05, 5)
-    if cause.shared:
-        named = weight * (factor != 0)
-        size = size * (named @ growth / named.sum() if named.sum() > 0 else 1.0)
-    else:
-        size = np.where(factor != 0, size * growth, size)
-    return np.minimum(size, 0.95 * cause.highest)

@@ -47,6 +47,7 @@ class Cause:
         load: the recordings with that amplitude, for causes that ride on conditions.
         shared: True where one amplitude serves all joints.
         highest: largest amplitude that makes sense.
+        link: where a load is carried.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Cause:
     load: Callable[[Recording, Robot, np.ndarray], Recording] | None = None
     shared: bool = False
     highest: float = np.inf
+    link: str | None = None
 
 
 def _joints(robot: Robot) -> int:
@@ -135,10 +137,11 @@ def _load(link: str) -> Cause:
         GRAVITY,
         "kg",
         first=lambda robot, scale: np.full(_joints(robot), 0.02 * scale.mass),
-        lowest=lambda robot: np.full(_joints(robot), -np.inf),
+        lowest=_nothing_less,
         apply=lambda world, _: world,
         load=lambda recording, _, mass: _carry(link, recording, mass),
         shared=True,
+        link=link,
     )
 
 

@@ -150,7 +150,7 @@ def _end_effectors(gap: Gap) -> Table:
     return table
 
 
-def _causes(found: Attribution) -> Table:
+def _causes(found: Attribution) -> Group:
     table = _titled(
         f"Likely causes: share of the squared error over {found.horizon:g} s (size of the cause)"
     )
@@ -166,10 +166,16 @@ def _causes(found: Attribution) -> Table:
     table.add_section()
     for j in np.argsort(-found.weight):
         if np.isfinite(found.share[j]).all() and found.weight[j] > 0.005:
-            cells = [_cause(found.share[j, c], found.amplitude[j, c]) for c in order]
+            cells = [_cause(found, int(j), c) for c in order]
             table.add_row(found.joints[j], *cells, f"{found.remains[j]:.0%}")
-    return table
+    loads = ", ".join(f"{mass:.2f} kg on {link}" for link, mass in found.loads.items())
+    return Group(table, *([Text(f"unmodelled load that would explain it: {loads}")] if loads else []))
 
 
-def _cause(share: float, amplitude: float) -> str:
-    return f"{share:.0%} ({_number(amplitude, 2)})" if abs(share) >= 0.005 else "·"
+def _cause(found: Attribution, joint: int, cause: int) -> str:
+    share = found.share[joint, cause]
+    if share < 0.005:
+        return "·"
+    # Loads belong to links and are told below the table.
+    size = f" ({_number(found.amplitude[joint, cause], 2)})" if found.units[cause] != "kg" else ""
+    return f"{share:.0%}{size}"
