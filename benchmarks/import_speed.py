@@ -44,9 +44,7 @@ def write_sage(folder: Path, robot: Robot, log: dict[str, np.ndarray]) -> None:
     columns = {k: cells(log[k]) for k in ("target", "q", "dq", "torque")}
     with open(folder / "control.csv", "w") as file:
         file.write("type,timestamp,positions\n")
-        file.writelines(
-            f"CONTROL,{t},{c}\n" for t, c in zip(micro, columns["target"], strict=True)
-        )
+        file.writelines(f"CONTROL,{t},{c}\n" for t, c in zip(micro, columns["target"], strict=True))
     with open(folder / "state_motor.csv", "w") as file:
         file.write("type,timestamp,positions,velocities,torques\n")
         rows = zip(micro, columns["q"], columns["dq"], columns["torque"], strict=True)
@@ -88,7 +86,9 @@ def main() -> None:
             elapsed = time.perf_counter() - start
             times = report.seconds / elapsed
             rows.append({"format": format, "seconds": report.seconds, "x_real_time": round(times)})
-            print(f"{format}: {report.seconds:.0f} s of log in {elapsed:.1f} s, {times:.0f} x real time")
+            print(
+                f"{format}: {report.seconds:.0f} s of log in {elapsed:.1f} s, {times:.0f} x real time"
+            )
     if args.json:
         Path(args.json).write_text(json.dumps(rows, indent=1))
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from log_writers import write_sage
 
 from gapless.cli.main import VERBS, main, usage
 from gapless.motions.excitation import multisine
 from gapless.robots import Robot
 from gapless.worlds import MujocoWorld
 from gapless.worlds.record import record
+from log_writers import write_sage
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +94,10 @@ def test_import_refuses_to_overwrite(logs: Path, dataset: Path) -> None:
 def test_the_same_import_twice_is_the_same_bytes(logs: Path, tmp_path: Path) -> None:
     """Fault 34: identical inputs give identical files."""
     for out in ("a", "b"):
-        assert main(["import", "sage", str(logs), "--robot", "so101", "--out", str(tmp_path / out)]) == 0
+        assert (
+            main(["import", "sage", str(logs), "--robot", "so101", "--out", str(tmp_path / out)])
+            == 0
+        )
     files = sorted(p.relative_to(tmp_path / "a") for p in (tmp_path / "a").rglob("*.*"))
     assert files
     for file in files:

@@ -10,7 +10,7 @@ import pytest
 from gapless.errors import DataError, NameMismatchError
 from gapless.recordings.checks import check_dataset
 from gapless.recordings.options import ImportOptions
-from gapless.recordings.prepare import prepare
+from gapless.recordings.preparation.prepare import prepare
 from gapless.recordings.rawlog import Stream
 from raw_logs import arm_log, commands, edited, on_clock, rows
 

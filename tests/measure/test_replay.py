@@ -50,9 +50,7 @@ def test_limit_spreads_windows(clips: list[Recording]) -> None:
     assert windows(clips[0], 0.25, limit=3)[:, 0].tolist() == [0, 72, 132]
 
 
-def test_masked_joint_is_not_scored_but_the_others_are(
-    arms: Robot, clips: list[Recording]
-) -> None:
+def test_masked_joint_is_not_scored_but_the_others_are(arms: Robot, clips: list[Recording]) -> None:
     """A joint that is declared held never counts; its neighbours do."""
     held = arms.joints.names[4]
     mask = clips[0].mask.copy()

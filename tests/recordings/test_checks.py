@@ -9,7 +9,7 @@ import numpy as np
 
 from gapless.recordings.checks import check, check_dataset
 from gapless.recordings.options import ImportOptions
-from gapless.recordings.prepare import prepare
+from gapless.recordings.preparation.prepare import prepare
 from raw_logs import arm_log, edited
 
 

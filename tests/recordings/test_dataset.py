@@ -13,10 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gapless.errors import ArtifactError, DataError, NameMismatchError
-from gapless.recordings import lerobot, store
 from gapless.recordings.conditions import Conditions
 from gapless.recordings.dataset import Dataset, DatasetWriter
 from gapless.recordings.recording import BODY_CHANNELS, JOINT_CHANNELS, Recording
+from gapless.recordings.store import lerobot
+from gapless.recordings.store import writer as store
 from gapless.robots.payload import Payload
 
 

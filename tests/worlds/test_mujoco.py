@@ -64,9 +64,7 @@ def test_step_equals_rollout_with_effects(arms: Robot, effects: Effects) -> None
     np.testing.assert_allclose(state.q, played.q[:, -1], atol=1e-12)
 
 
-def test_long_rollouts_are_cut_without_a_seam(
-    arms: Robot, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_long_rollouts_are_cut_without_a_seam(arms: Robot, monkeypatch: pytest.MonkeyPatch) -> None:
     """A rollout in many small chunks equals one in a single chunk, delay included."""
     world, motion = MujocoWorld(arms, effects=Effects(delay=0.05)), targets(arms)
     whole = world.rollout(world.home(3), motion)

@@ -13,7 +13,6 @@ import numpy as np
 from gapless.recordings.conditions import Conditions
 from gapless.recordings.recording import Recording
 from gapless.robots import Payload, Robot
-from gapless.worlds.effects import Effects
 from gapless.worlds.mujoco import MujocoWorld
 
 

@@ -153,9 +153,7 @@ class _Played:
     steps: int
 
 
-def _play(
-    jobs: list[tuple[int, int, int]], aligned: list[Aligned], world: World
-) -> list[_Played]:
+def _play(jobs: list[tuple[int, int, int]], aligned: list[Aligned], world: World) -> list[_Played]:
     """Simulate windows together, each padded to the longest by holding its last target."""
     longest = max(b - a for _, a, b in jobs)
     index = [np.minimum(np.arange(a, a + longest), b - 1) for _, a, b in jobs]

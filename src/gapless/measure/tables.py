@@ -33,7 +33,16 @@ LABELS = {
     "success": "success",
     "survival_s": "survival",
 }
-SHOWN = ("mpjae", "rmse", "q_dis", "lag_ms", "correlation", "large_gap_ratio", "gap_iqr", "gap_range")
+SHOWN = (
+    "mpjae",
+    "rmse",
+    "q_dis",
+    "lag_ms",
+    "correlation",
+    "large_gap_ratio",
+    "gap_iqr",
+    "gap_range",
+)
 GROUPS_SHOWN = 12
 """A grouping with more rows than this shows only the worst."""
 
@@ -169,7 +178,9 @@ def _causes(found: Attribution) -> Group:
             cells = [_cause(found, int(j), c) for c in order]
             table.add_row(found.joints[j], *cells, f"{found.remains[j]:.0%}")
     loads = ", ".join(f"{mass:.2f} kg on {link}" for link, mass in found.loads.items())
-    return Group(table, *([Text(f"unmodelled load that would explain it: {loads}")] if loads else []))
+    return Group(
+        table, *([Text(f"unmodelled load that would explain it: {loads}")] if loads else [])
+    )
 
 
 def _cause(found: Attribution, joint: int, cause: int) -> str:

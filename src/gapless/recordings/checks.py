@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gapless.recordings import orientation, placement, quality
-from gapless.recordings.compare import compare_delays
-from gapless.recordings.delay import Delay, estimate
 from gapless.recordings.findings import Finding
+from gapless.recordings.preparation import orientation, placement, quality
+from gapless.recordings.preparation.delay import Delay, estimate
+from gapless.recordings.preparation.delay_comparison import compare_delays
 from gapless.recordings.recording import Recording
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from typing import Any, Literal
 import numpy as np
 
 from gapless.errors import DataError, unknown
-from gapless.recordings.episode import Episode
-from gapless.recordings.reader import open_store
 from gapless.recordings.recording import Recording
-from gapless.recordings.store import DatasetWriter
+from gapless.recordings.store.episode import Episode
+from gapless.recordings.store.reader import open_store
+from gapless.recordings.store.writer import DatasetWriter
 
 __all__ = ["Dataset", "DatasetWriter", "Episode"]
 

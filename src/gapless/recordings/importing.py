@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from gapless.errors import DataError, GaplessError
 from gapless.recordings.findings import Finding
 from gapless.recordings.options import ImportOptions
-from gapless.recordings.prepare import native_rate, prepare
+from gapless.recordings.preparation.prepare import native_rate, prepare
 from gapless.recordings.rawlog import RawLog
 from gapless.recordings.recording import Recording
 
@@ -121,7 +121,7 @@ def import_logs(
     format: str = "raw",
 ) -> ImportReport:
     """Prepare logs one at a time and write them as a dataset; see `import_dataset`."""
-    from gapless.recordings.store import DatasetWriter
+    from gapless.recordings.store.writer import DatasetWriter
 
     started, report, stream = time.perf_counter(), ImportReport(format), iter(logs)
     first = list(islice(stream, LOOK_AHEAD))

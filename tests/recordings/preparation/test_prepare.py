@@ -12,7 +12,7 @@ from gapless.errors import DataError
 from gapless.recordings.conditions import Conditions
 from gapless.recordings.importers import read
 from gapless.recordings.options import ImportOptions
-from gapless.recordings.prepare import prepare
+from gapless.recordings.preparation.prepare import prepare
 from gapless.recordings.rawlog import RawLog, Stream
 from gapless.robots import Robot
 from gapless.robots.payload import Payload

@@ -21,10 +21,10 @@ import pyarrow.parquet as pq
 
 from gapless import artifact
 from gapless.errors import DataError
-from gapless.recordings import lerobot, statistics
-from gapless.recordings.episode import Episode
 from gapless.recordings.recording import Recording
-from gapless.recordings.shards import ShardWriter, park, unpark
+from gapless.recordings.store import lerobot, statistics
+from gapless.recordings.store.episode import Episode
+from gapless.recordings.store.shards import ShardWriter, park, unpark
 
 EPISODES_PER_GROUP = 256
 PARKED = "parked"

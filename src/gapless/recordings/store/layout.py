@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gapless.errors import FormatError
-from gapless.recordings import lerobot
-from gapless.recordings.episode import Episode
-from gapless.recordings.shards import Shard, shard_path
+from gapless.recordings.store import lerobot
+from gapless.recordings.store.episode import Episode
+from gapless.recordings.store.shards import Shard, shard_path
 
 CONVERTER = "python -m lerobot.datasets.v30.convert_dataset_v21_to_v30 --repo-id=<user>/<name>"
 EPISODE_COLUMNS = (

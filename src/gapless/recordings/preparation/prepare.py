@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from gapless.errors import DataError, GaplessError
-from gapless.recordings import clock, orientation, placement, units
-from gapless.recordings.building import Builder, Built, build, finish
-from gapless.recordings.delay import Delay, estimate
 from gapless.recordings.findings import Finding
-from gapless.recordings.naming import arrange
 from gapless.recordings.options import ImportOptions
+from gapless.recordings.preparation import clock, orientation, placement, units
+from gapless.recordings.preparation.building import Builder, Built, build, finish
+from gapless.recordings.preparation.delay import Delay, estimate
+from gapless.recordings.preparation.naming import arrange
 from gapless.recordings.rawlog import RawLog, Stream
 from gapless.recordings.recording import Recording
 

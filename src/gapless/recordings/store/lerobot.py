@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from gapless.errors import DataError
 from gapless.recordings.recording import BODY_CHANNELS, JOINT_CHANNELS, Recording
-from gapless.recordings.statistics import QUANTILES
+from gapless.recordings.store.statistics import QUANTILES
 
 VERSION = "v3.0"
 FORMAT = 1

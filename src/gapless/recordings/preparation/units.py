@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gapless.recordings.findings import Finding
-from gapless.recordings.resample import slope
+from gapless.recordings.preparation.resample import slope
 
 if TYPE_CHECKING:
     from gapless.robots.joints import Joints

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gapless.recordings.delay import Delay, distant_lag
 from gapless.recordings.findings import Finding
+from gapless.recordings.preparation.delay import Delay, distant_lag
 from gapless.recordings.rawlog import Pairing, RawLog, Stream
 from gapless.recordings.recording import Recording
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from gapless.errors import DataError
-from gapless.recordings.compare import compare_delays
-from gapless.recordings.delay import estimate
 from gapless.recordings.importers import read
 from gapless.recordings.options import ImportOptions
-from gapless.recordings.prepare import prepare
+from gapless.recordings.preparation.delay import estimate
+from gapless.recordings.preparation.delay_comparison import compare_delays
+from gapless.recordings.preparation.prepare import prepare
 from gapless.recordings.recording import Recording
 from raw_logs import arm_log, edited
 

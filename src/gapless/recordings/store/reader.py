@@ -13,11 +13,11 @@ import pyarrow as pa
 
 from gapless.artifact import read_json
 from gapless.errors import DataError, FormatError
-from gapless.recordings import lerobot
-from gapless.recordings.episode import Episode
-from gapless.recordings.layout import Place, check_layout
 from gapless.recordings.recording import BODY_CHANNELS, JOINT_CHANNELS, Recording
-from gapless.recordings.shards import Shard
+from gapless.recordings.store import lerobot
+from gapless.recordings.store.episode import Episode
+from gapless.recordings.store.layout import Place, check_layout
+from gapless.recordings.store.shards import Shard
 
 LARGEST_ANGLE = 4 * np.pi
 """rad; beyond it, angles of a dataset that gapless did not write must be in another unit."""

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gapless.errors import FormatError
-from gapless.recordings import lerobot
+from gapless.recordings.store import lerobot
 
 ROWS_PER_GROUP = 65536
 

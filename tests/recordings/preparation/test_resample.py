@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gapless.recordings import resample
+from gapless.recordings.preparation import resample
 
 steps = st.lists(st.floats(0.005, 0.05), min_size=4, max_size=40)
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gapless.errors import DataError
-from gapless.recordings import clock, resample
 from gapless.recordings.findings import Finding
-from gapless.recordings.placement import COMMANDS
+from gapless.recordings.preparation import clock, resample
+from gapless.recordings.preparation.placement import COMMANDS
 from gapless.recordings.rawlog import Stream
 from gapless.recordings.recording import BODY_CHANNELS, JOINT_CHANNELS
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from gapless.recordings.delay import Delay, estimate
 from gapless.recordings.findings import Finding
+from gapless.recordings.preparation.delay import Delay, estimate
 from gapless.recordings.recording import Recording
 
 STEP = 0.6

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gapless.recordings import clock, orientation, placement, quality, units
-from gapless.recordings.delay import Delay
-from gapless.recordings.episodes import MIN_FRAMES, Frames, cut, frames
 from gapless.recordings.findings import Finding
-from gapless.recordings.naming import Arranged
 from gapless.recordings.options import ImportOptions
+from gapless.recordings.preparation import clock, orientation, placement, quality, units
+from gapless.recordings.preparation.delay import Delay
+from gapless.recordings.preparation.episodes import MIN_FRAMES, Frames, cut, frames
+from gapless.recordings.preparation.naming import Arranged
+from gapless.recordings.preparation.resample import fill
 from gapless.recordings.rawlog import RawLog
 from gapless.recordings.recording import Recording
-from gapless.recordings.resample import fill
 
 if TYPE_CHECKING:
     from gapless.robots.robot import Robot
