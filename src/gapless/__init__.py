@@ -35,7 +35,6 @@ _HOME = {
     "Gap": "measure",
     "measure": "measure",
 }
-__all__ = list(_HOME)
 __version__ = "0.1.0"
 
 
@@ -47,4 +46,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted(_HOME)

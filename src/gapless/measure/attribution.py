@@ -9,7 +9,6 @@ nominal robot are used.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +17,7 @@ from scipy.optimize import lsq_linear
 
 from gapless.measure.causes import Scale, causes_of
 from gapless.measure.replay import Replay, replay
-from gapless.recordings.recording import Recording
+from gapless.recordings.recording import Recording, Recordings
 from gapless.worlds.mujoco import MujocoWorld
 
 ROUNDS = 4
@@ -94,7 +93,7 @@ class Attribution:
 
 
 def attribute(
-    recordings: Sequence[Recording],
+    recordings: Recordings,
     world: MujocoWorld,
     horizon: float = 0.5,
     max_windows: int = 100,
@@ -151,7 +150,7 @@ class _Search:
         probed = range(len(self.causes)) if new_cause else np.flatnonzero(active.any(axis=0))
         moved = np.zeros((*self.error.shape, len(self.causes)))
         for c in probed:
-            moved[..., c] = self._moved(c)
+            moved[..., c] = self._moved(int(c))
         worthwhile = WORTHWHILE * _energy(self.first_error) if new_cause else None
         factors = _explain(self.error, moved, self._bounds(), active, worthwhile)
         factors = self._agreed(factors, np.nan_to_num(moved**2).sum(axis=0))
@@ -224,10 +223,11 @@ class _Search:
         return agreed
 
 
-def _spread(recordings: Sequence[Recording], most: int) -> list[Recording]:
+def _spread(recordings: Recordings, most: int) -> list[Recording]:
     """Up to `most` recordings, evenly chosen; only these are read."""
     count = min(most, len(recordings))
-    return [recordings[i] for i in np.linspace(0, len(recordings) - 1, count).round().astype(int)]
+    chosen = np.linspace(0, len(recordings) - 1, count).round().astype(int)
+    return [recordings[int(i)] for i in chosen]
 
 
 def _errors(replays: list[Replay]) -> np.ndarray:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
 
 from gapless.errors import DataError
 from gapless.measure.attribution import attribute
 from gapless.measure.gap import Gap
 from gapless.measure.replay import COPIES, FULL, Horizon, Replay, replay
 from gapless.measure.score import ClipGap, score
-from gapless.recordings.recording import Recording
+from gapless.recordings.recording import Recording, Recordings
 from gapless.robots import Kinematics
 from gapless.worlds.mujoco import MujocoWorld
 from gapless.worlds.world import World
-
-if TYPE_CHECKING:
-    from gapless.recordings import Dataset
 
 HORIZONS: tuple[Horizon, ...] = (0.25, 0.5, 1.0, FULL)
 GROUP_FRAMES = 60_000
@@ -27,7 +23,7 @@ Progress = Callable[[int, int], None]
 
 
 def measure(
-    dataset: Dataset | Sequence[Recording],
+    dataset: Recordings,
     world: World,
     *,
     horizons: Sequence[Horizon] = HORIZONS,
@@ -76,18 +72,18 @@ def measure(
     )
 
 
-def _rate(dataset: Dataset | Sequence[Recording]) -> float:
+def _rate(dataset: Recordings) -> float:
     rate = getattr(dataset, "rate", None)
     return float(rate if rate is not None else dataset[0].rate)
 
 
-def _groups(recordings: Iterable[Recording]) -> Iterator[list[Recording]]:
+def _groups(recordings: Recordings) -> Iterator[list[Recording]]:
     """Recordings that fill a batch of copies together without filling the memory."""
     group: list[Recording] = []
     frames = 0
-    for recording in recordings:
-        group.append(recording)
-        frames += len(recording)
+    for i in range(len(recordings)):
+        group.append(recordings[i])
+        frames += len(group[-1])
         if frames >= GROUP_FRAMES or len(group) >= COPIES:
             yield group
             group, frames = [], 0

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 from gapless.errors import MissingExtraError
 from gapless.measure.replay import FULL, Horizon, Replay, replay
-from gapless.recordings.recording import Recording
+from gapless.recordings.recording import Recordings
 from gapless.worlds.world import World
 
 COLOURS = {"command": "#999999", "real": "#1f77b4", "simulated": "#d62728"}
 
 
 def plot_recordings(
-    recordings: Sequence[Recording],
+    recordings: Recordings,
     world: World,
     folder: str | Path,
     *,

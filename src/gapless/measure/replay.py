@@ -203,7 +203,7 @@ def _stack(
         target=aligned.target[index[:, :-1]],
         torque=None if aligned.torque is None else aligned.torque[index],
         usable=usable,
-        diverged=~trajectory.valid.all(axis=1),
+        diverged=~np.asarray(trajectory.valid.all(axis=1)),
         base=aligned.base,
     )
 

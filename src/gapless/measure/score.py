@@ -118,7 +118,7 @@ def _body_metrics(replay: Replay, robot: Robot, kinematics: Kinematics) -> dict:
     sim, real = (_points(kinematics, side, points) for side in (replay.sim, replay.real))
     split = len(robot.tracking)
     ends = slice(split, None)
-    usable = replay.usable.any(axis=-1)
+    usable = np.asarray(replay.usable.any(axis=-1))
     later = usable.copy()
     later[:, 0] = False
     offsets = metrics.point_offset(sim[:, :, ends], real[:, :, ends], later)
@@ -161,5 +161,5 @@ def _points(kinematics: Kinematics, state: State, points: tuple) -> np.ndarray:
     return found.reshape(*shape, len(points), 3)
 
 
-def _root(state: State) -> np.ndarray | float:
-    return 0.0 if state.base_pos is None else state.base_pos[:, :, None]
+def _root(state: State) -> np.ndarray:
+    return np.zeros(3) if state.base_pos is None else state.base_pos[:, :, None]

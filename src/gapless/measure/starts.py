@@ -1,4 +1,4 @@
-"""Recorded states in the robot's joint order: where a replay starts, and what it is compared with."""
+"""Recorded states in the robot's joint order: where a replay starts, what it is compared with."""
 
 from __future__ import annotations
 

@@ -33,16 +33,6 @@ LABELS = {
     "success": "success",
     "survival_s": "survival",
 }
-SHOWN = (
-    "mpjae",
-    "rmse",
-    "q_dis",
-    "lag_ms",
-    "correlation",
-    "large_gap_ratio",
-    "gap_iqr",
-    "gap_range",
-)
 GROUPS_SHOWN = 12
 """A grouping with more rows than this shows only the worst."""
 
@@ -119,14 +109,13 @@ def _by_horizon(gap: Gap) -> Table:
 def _by_joint(gap: Gap, horizon: Horizon) -> Table:
     table = _titled(f"Gap by joint, {_horizon(horizon)}, worst first")
     table.add_column("joint", no_wrap=True)
-    metrics = [*SHOWN, "torque_rmse"]
-    values = {m: gap.joint(m, horizon) for m in metrics}
-    metrics = [m for m in metrics if np.isfinite(values[m]).any()]
+    values = {m: gap.joint(m, horizon) for m in JOINT_METRICS}
+    metrics = [m for m in JOINT_METRICS if np.isfinite(values[m]).any()]
     for metric in metrics:
         table.add_column(f"{LABELS[metric]}\n({JOINT_METRICS[metric]})", justify="right")
     for j in np.argsort(-np.nan_to_num(values["mpjae"], nan=-1.0)):
         if np.isfinite(values["mpjae"][j]):
-            table.add_row(gap.joints[j], *(_number(values[m][j]) for m in metrics))
+            table.add_row(gap.joints[j], *(_number(float(values[m][j])) for m in metrics))
     return table
 
 
@@ -155,7 +144,7 @@ def _end_effectors(gap: Gap) -> Table:
     for column in ("point", "X", "Y", "Z"):
         table.add_column(column, justify="left" if column == "point" else "right")
     for name, offset in zip(gap.end_effectors, gap.offset_cm(horizon), strict=True):
-        table.add_row(name, *(_number(v) for v in offset))
+        table.add_row(name, *(_number(float(v)) for v in offset))
     return table
 
 
@@ -178,9 +167,8 @@ def _causes(found: Attribution) -> Group:
             cells = [_cause(found, int(j), c) for c in order]
             table.add_row(found.joints[j], *cells, f"{found.remains[j]:.0%}")
     loads = ", ".join(f"{mass:.2f} kg on {link}" for link, mass in found.loads.items())
-    return Group(
-        table, *([Text(f"unmodelled load that would explain it: {loads}")] if loads else [])
-    )
+    note = [Text(f"unmodelled load that would explain it: {loads}")] if loads else []
+    return Group(table, *note)
 
 
 def _cause(found: Attribution, joint: int, cause: int) -> str:

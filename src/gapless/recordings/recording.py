@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -106,14 +106,13 @@ class Recording:
     @property
     def scored_joints(self) -> tuple[str, ...]:
         """Joints with at least one usable sample; declared-held joints have none."""
-        usable = self.mask.any(axis=0)
-        return tuple(j for j, ok in zip(self.joints, usable, strict=True) if ok)
+        return tuple(self.joints[i] for i in np.flatnonzero(self.mask.any(axis=0)))
 
     @property
     def frame_valid(self) -> np.ndarray:
         """(T,) True where every joint that was logged may be used."""
         logged = [j not in self.conditions.held for j in self.joints]
-        return self.mask[:, logged].all(axis=1)
+        return np.asarray(self.mask[:, logged].all(axis=1))
 
     def column(self, joint: str) -> int:
         """Column of a joint."""
@@ -138,3 +137,11 @@ class Recording:
             mask=self.mask[start:stop],
             channels={k: v[start:stop] for k, v in self.channels.items()},
         )
+
+
+class Recordings(Protocol):
+    """A Dataset, or any sequence of recordings of one robot; each is read when asked for."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, i: int, /) -> Recording: ...

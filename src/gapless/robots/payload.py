@@ -11,7 +11,7 @@ class Payload:
 
     Attributes:
         mass: kilograms.
-        com: position of the load in the link's frame, metres; None is the link's own centre of mass.
+        com: position of the load in the link's frame, m; None is the link's centre of mass.
     """
 
     mass: float

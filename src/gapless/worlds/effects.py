@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -18,25 +19,29 @@ STICTION_SPEED = 0.02
 """Speed (rad/s) below which dry friction fades linearly to zero: it must not push at rest."""
 
 
+PerJoint = Any
+"""A number for all joints, or (J,) numbers in the robot's joint order."""
+
+
 @dataclass(frozen=True)
 class Effects:
     """Per-joint effects, each a scalar or a (J,) array in the robot's joint order."""
 
-    delay: np.ndarray | float = 0.0
+    delay: PerJoint = 0.0
     """Seconds between a command and its effect; any fraction of a step."""
-    encoder_bias: np.ndarray | float = 0.0
+    encoder_bias: PerJoint = 0.0
     """Reported minus true position, rad. The controller acts on the reported one."""
-    stribeck_torque: np.ndarray | float = 0.0
+    stribeck_torque: PerJoint = 0.0
     """Dry friction at rest in excess of the moving one, N·m."""
-    stribeck_speed: np.ndarray | float = 0.1
+    stribeck_speed: PerJoint = 0.1
     """Speed at which that excess has fallen to 1/e, rad/s."""
-    load_friction: np.ndarray | float = 0.0
+    load_friction: PerJoint = 0.0
     """Dry friction per transmitted torque, 1."""
-    corner_speed: np.ndarray | float = np.inf
+    corner_speed: PerJoint = np.inf
     """Speed above which the torque limit falls, rad/s."""
-    no_load_speed: np.ndarray | float = np.inf
+    no_load_speed: PerJoint = np.inf
     """Speed at which no driving torque is left, rad/s."""
-    backlash: np.ndarray | float = 0.0
+    backlash: PerJoint = 0.0
     """Total play between motor and joint, rad."""
 
     def __post_init__(self) -> None:
