@@ -54,6 +54,11 @@ def provenance(time: bool = False) -> dict[str, str]:
     return facts | ({"time": datetime.now(UTC).isoformat(timespec="seconds")} if time else {})
 
 
+def file_name(text: str) -> str:
+    """A harmless file name from a name that a log may have filled with anything."""
+    return re.sub(r"[^A-Za-z0-9_.-]+", "_", text).strip("._")[:60] or "unnamed"
+
+
 def _version(package: str) -> str:
     try:
         return importlib.metadata.version(package)

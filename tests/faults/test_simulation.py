@@ -109,6 +109,18 @@ def test_case_28_recording_a_diverging_world_says_when_and_what_to_try(arms: Rob
         record(world, pushed(world, 1)[0], "wild", start=world.home())
 
 
+def test_case_28_the_last_states_before_a_divergence_are_kept(
+    arms: Robot, clips: list[Recording], tmp_path: Path
+) -> None:
+    """Plain named arrays, readable without pickle, ending where the states stop being valid."""
+    measure(clips[:1], runaway(arms), horizons=[0.5], dump=tmp_path / "dump")
+    (file,) = (tmp_path / "dump").iterdir()
+    with np.load(file, allow_pickle=False) as found:
+        assert found["joints"].tolist() == list(arms.joints.names)
+        assert len(found["q"]) == len(found["time"]) == len(found["target"]) > 0
+        assert np.isfinite(found["q"]).all()
+
+
 def test_case_28_no_engine_log_is_left_in_the_users_folder(
     arms: Robot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -40,6 +40,8 @@ class Measure:
     """Play recorded positions as commands, for reference motions that command nothing."""
     json: Path | None = None
     """File for the figures."""
+    dump: Path | None = None
+    """Folder for the last states before each divergence."""
     plots: Path | None = None
     """Folder for a PNG of command, real and simulated curves of each recording."""
 
@@ -64,6 +66,7 @@ def run(arguments: list[str]) -> int:
             threshold=args.threshold,
             windows=args.windows,
             attribution=args.causes,
+            dump=args.dump,
             progress=report,
         )
     console().print(gap)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
+from gapless.artifact import file_name
 from gapless.errors import DataError
 from gapless.measure.attribution import attribute
 from gapless.measure.gap import Gap
@@ -30,6 +32,7 @@ def measure(
     threshold: float = 0.5,
     windows: int | None = None,
     attribution: bool = False,
+    dump: Path | None = None,
     progress: Progress | None = None,
 ) -> Gap:
     """Measure how far a world is from recordings.
@@ -41,6 +44,7 @@ def measure(
         threshold: |Δq| that counts as a large gap, rad.
         windows: at most this many windows of each recording and horizon; None takes all.
         attribution: also attribute the error to causes (a MujocoWorld only).
+        dump: folder for the last states before each divergence, as NPZ files.
         progress: told how many recordings are done.
     """
     if not len(dataset):
@@ -54,6 +58,8 @@ def measure(
         for horizon in horizons:
             found = replay(group, world, horizon, windows)
             skipped.note(group, found, horizon)
+            if dump is not None:
+                _dump(found, dump, world)
             clips += [score(r, world.robot, kinematics, threshold) for r in found]
         done += len(group)
         if progress:
@@ -91,6 +97,13 @@ def _groups(recordings: Recordings) -> Iterator[list[Recording]]:
         yield group
 
 
+def _dump(found: list[Replay], folder: Path, world: World) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for played in (r for r in found if r.diverged.any()):
+        name = f"{file_name(played.recording.name)}_{played.horizon}.npz"
+        played.dump_divergence(folder / name, world.robot.joints.names)
+
+
 class _Skipped:
     """What could not be computed, said once for all recordings it is true of."""
 
@@ -102,8 +115,8 @@ class _Skipped:
         for played in found:
             if played.diverged.any():
                 self._add(
-                    "the rest of windows that diverged (a smaller --physics-step or more armature "
-                    "may help)",
+                    "the rest of windows that diverged (try a smaller --physics-step or more armature; "
+                    "--dump FOLDER keeps the last states)",
                     played.recording.name,
                 )
             if played.base == "estimated":

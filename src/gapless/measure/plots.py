@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
+from gapless.artifact import file_name
 from gapless.errors import MissingExtraError
 from gapless.measure.replay import FULL, Horizon, Replay, replay
 from gapless.recordings.recording import Recordings
@@ -29,12 +29,9 @@ def plot_recordings(
     folder.mkdir(parents=True, exist_ok=True)
     for index in range(min(most, len(recordings))):
         for played in replay([recordings[index]], world, horizon):
-            yield plot_replay(played, world, folder / f"{index:03d}_{_safe(played)}.png")
-
-
-def _safe(played: Replay) -> str:
-    """A file name from a motion name that may hold anything."""
-    return re.sub(r"[^A-Za-z0-9_.-]+", "_", played.recording.name).strip("._")[:60] or "motion"
+            yield plot_replay(
+                played, world, folder / f"{index:03d}_{file_name(played.recording.name)}.png"
+            )
 
 
 def plot_replay(played: Replay, world: World, path: Path) -> Path:

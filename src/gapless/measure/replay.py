@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -67,6 +68,16 @@ class Replay:
     def error(self) -> np.ndarray:
         """(W, T+1, J) simulated minus real position, rad; NaN where it may not be used."""
         return np.where(self.usable, self.sim.q - self.real.q, np.nan)
+
+    def dump_divergence(self, path: Path, joints: Sequence[str], last: int = 50) -> None:
+        """Write the last valid states of the first diverged window as plain named arrays (NPZ)."""
+        window = int(self.diverged.argmax())
+        end = int(self.sim.valid[window].argmin())
+        span = slice(max(0, end - last), end)
+        arrays = {k: v[window, span] for k, v in vars(self.sim).items() if v is not None}
+        arrays["target"] = self.target[window, span]
+        arrays["time"] = (self.starts[window] + np.arange(span.start, span.stop)) / self.rate
+        np.savez(path, joints=np.array(joints), motion=np.array(self.recording.name), **arrays)
 
 
 def windows(recording: Recording, horizon: Horizon, limit: int | None = None) -> np.ndarray:

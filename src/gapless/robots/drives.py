@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 Gains = Mapping[str, tuple[float, float]]
 
 
+class NeedsOptionsError(ModelError):
+    """The model alone does not say enough; options, or a robot file, must."""
+
+
 @dataclass
 class Drive:
     """What the actuators of one joint add up to."""
@@ -128,7 +132,7 @@ def _moves_one_way(model: mujoco.MjModel, joint: int) -> bool:
 def _refuse_gainless(drives: Mapping[str, Drive], given: Gains) -> None:
     bare = [name for name, d in drives.items() if d.kp == 0 and d.kd == 0 and name not in given]
     if bare:
-        raise ModelError(
+        raise NeedsOptionsError(
             f"these joints have torque motors, so the model does not say their gains: "
             f"{', '.join(bare)}. Pass gains={{'{bare[0]}': (kp, kd), ...}}, or {{'*': (kp, kd)}}"
         )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from gapless.errors import ModelError, unknown
 from gapless.robots import build
-from gapless.robots.drives import Gains, read_joints
+from gapless.robots.drives import Gains, NeedsOptionsError, read_joints
 from gapless.robots.joints import Alias, Joints, TrackingPoint
 from gapless.robots.mjcf_edits import clamp, clear_orientation, lock, reduce, set_free
 from gapless.robots.xmlfiles import Files, collect
@@ -189,7 +189,7 @@ def _check_unactuated(joints: Joints, unactuated: Unactuated) -> list[str]:
     if unactuated not in ("refuse", "lock", "passive"):
         raise unknown("choice for unactuated", unactuated, ("refuse", "lock", "passive"))
     if loose and unactuated == "refuse":
-        raise ModelError(
+        raise NeedsOptionsError(
             f"no actuator drives {', '.join(loose)}. Pass gains= to drive them, unactuated='lock' "
             "to weld them at their default, or unactuated='passive' to let them swing"
         )

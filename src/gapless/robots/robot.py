@@ -82,25 +82,25 @@ class Robot:
         lock: Iterable[str] = (),
         self_collision: bool = False,
     ) -> Robot:
-        """Load a built-in robot by name, or a model from a path ending in .xml, .mjcf or .urdf.
+        """Load a built-in robot by name, or one from a path.
 
         Args:
-            name: one of `gapless.robots.names()`, or a path.
+            name: one of `gapless.robots.names()`, or the path of a model (.xml, .mjcf, .urdf) or
+                of a robot file (.toml; see `gapless.robots.robotfile`).
             mount: "free", "fixed" or a link; None is the robot's usual mount.
             lock: joints or joint groups to weld at their default angle.
             self_collision: let links collide with each other.
         """
         robot = cls._load(name)
         robot = robot if mount is None else robot.with_mount(mount)
-        return replace(robot.lock(lock), self_collision=self_collision)
+        return replace(robot.lock(lock), self_collision=robot.self_collision or self_collision)
 
     @classmethod
     def _load(cls, name: str | Path) -> Robot:
-        suffix = Path(name).suffix.lower()
-        if suffix in (".xml", ".mjcf"):
-            return cls.from_mjcf(name)
-        if suffix == ".urdf":
-            return cls.from_urdf(name)
+        if Path(name).suffix.lower() in (".toml", ".xml", ".mjcf", ".urdf"):
+            from gapless.robots.robotfile import read_path
+
+            return cls(**read_path(Path(name)))
         values = tables.read(str(name))
         at = values.pop("lock")
         return cls(**values).lock(at, at)

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from gapless.errors import FormatError, ModelError
-from gapless.robots.drives import Gains
+from gapless.robots.drives import Gains, NeedsOptionsError
 from gapless.robots.joints import Alias, Joints
 from gapless.robots.mjcf import Unactuated, read_files
 from gapless.robots.xmlfiles import Files, inside, parse, read_file
@@ -47,7 +47,9 @@ def read_urdf(
     if tree.tag != "robot":
         raise FormatError(f"{path} is not URDF: its first element is <{tree.tag}>, not <robot>")
     if gains is None and unactuated == "refuse":
-        raise ModelError(f"{path} is URDF, which holds no gains. Pass gains={{'*': (kp, kd)}}")
+        raise NeedsOptionsError(
+            f"{path} is URDF, which holds no gains. Pass gains={{'*': (kp, kd)}}"
+        )
     assets = _take_meshes(tree, path.parent, folder or path.parent, meshes)
     _keep_links(tree)
     files = Files(ElementTree.tostring(tree, encoding="unicode"), assets=assets)

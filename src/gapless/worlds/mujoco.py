@@ -8,24 +8,15 @@ from dataclasses import replace
 
 import mujoco
 import numpy as np
-from mujoco import rollout as mj_rollout
 
 from gapless.errors import DataError, SimulationError
 from gapless.recordings.conditions import Conditions
 from gapless.robots import Robot
-from gapless.worlds.effects import Effects, PdLaw, added_torque, spread_over_substeps
+from gapless.worlds.effects import Effects
+from gapless.worlds.engine import Engine
 from gapless.worlds.packing import Layout
 from gapless.worlds.warnings import capture_warnings
 from gapless.worlds.world import Health, Identity, State, Trajectory
-
-BUFFER_BYTES = 96 * 2**20
-"""Physics states kept at once; longer rollouts are cut in time, so memory does not grow."""
-
-RUNAWAY = 1e6
-"""A state beyond this (rad, rad/s, m) is no motion of a robot; NaN fails the same test."""
-
-CONTROL = int(mujoco.mjtState.mjSTATE_CTRL)
-CONTROL_AND_TORQUE = CONTROL | int(mujoco.mjtState.mjSTATE_QFRC_APPLIED)
 
 
 class MujocoWorld:
@@ -64,10 +55,16 @@ class MujocoWorld:
         self._layout = Layout.of(self._model, robot)
         self._effects_given = effects or Effects()
         self.effects = self._effects_given.resolve(len(robot.joints.names))
-        self._pool = mj_rollout.Rollout(nthread=self._threads if self._threads > 1 else 0)
-        self._data = [mujoco.MjData(self._model) for _ in range(self._threads)]
+        self._engine = Engine(
+            self._model,
+            self._layout,
+            self.effects,
+            np.where(robot.joints.effort > 0, robot.joints.effort, np.inf),
+            self._rate,
+            self.substeps,
+            self._threads,
+        )
         self._variants: dict[tuple, mujoco.MjModel] = {}
-        self._damping_cap = self._stable_friction_slope()
         self._packed = np.zeros((0, self._layout.size))
         self._models: list[mujoco.MjModel] = []
         self._history = np.zeros((0, 0, len(robot.joints.names)))
@@ -110,7 +107,7 @@ class MujocoWorld:
     @property
     def history_steps(self) -> int:
         """Earlier targets that a command delay still brings into force."""
-        return int(np.ceil(self.effects.delay.max(initial=0.0) * self._rate - 1e-9))
+        return self._engine.history_steps
 
     def at_rate(self, rate: float) -> MujocoWorld:
         """The same world with another control rate."""
@@ -159,7 +156,7 @@ class MujocoWorld:
         models = self._models_for(len(state), conditions)
         if which is None:
             self._packed, self._models = packed, models
-            self._history = np.repeat(state.q[:, None], max(1, self.history_steps), axis=1)
+            self._history = np.repeat(state.q[:, None], max(1, self._engine.history_steps), axis=1)
             self._diverged_at = np.full(len(state), np.nan)
             return
         chosen = np.arange(len(self._packed))[which]
@@ -177,7 +174,9 @@ class MujocoWorld:
             raise SimulationError(
                 f"{len(targets)} targets for {len(self._packed)} copies; call reset() first"
             )
-        packed, valid = self._play(self._packed, targets, torques, self._history, self._models)
+        packed, valid = self._engine.play(
+            self._packed, targets, torques, self._history, self._models
+        )
         fell = ~valid[:, 1] & np.isnan(self._diverged_at)
         self._diverged_at[fell] = self._packed[fell, 0]
         alive = np.isnan(self._diverged_at)
@@ -199,7 +198,7 @@ class MujocoWorld:
         torques = None if torques is None else self._finite("torques", torques)
         earlier = targets[:, :1] if history is None or not history.shape[1] else history
         models = self._models_for(len(state), conditions)
-        packed, valid = self._play(self._start(state), targets, torques, earlier, models)
+        packed, valid = self._engine.play(self._start(state), targets, torques, earlier, models)
         return self._reported(packed, valid)  # type: ignore[return-value]
 
     def _finite(self, name: str, values: np.ndarray) -> np.ndarray:
@@ -249,98 +248,3 @@ class MujocoWorld:
             robot = self._robot.with_payloads(payloads).with_gains(conditions.gains)
             self._variants[key] = robot.model(timestep=self.timestep)
         return self._variants[key]
-
-    def _play(
-        self,
-        start: np.ndarray,
-        targets: np.ndarray,
-        torques: np.ndarray | None,
-        history: np.ndarray,
-        models: list[mujoco.MjModel],
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Advance packed states; returns (n, T+1, size) and (n, T+1) validity."""
-        copies, steps = targets.shape[:2]
-        out = np.empty((copies, steps + 1, self._layout.size))
-        out[:, 0] = start
-        per_step = max(1, copies * self.substeps * self._layout.size * 8)
-        chunk = max(1, BUFFER_BYTES // per_step)
-        advance = self._advance_with_effects if self.effects.needs_torque else self._advance
-        bias = self.effects.encoder_bias
-        for first in range(0, steps, chunk):
-            last = min(first + chunk, steps)
-            before = np.concatenate([history, targets[:, :first]], axis=1)
-            before = before[:, -max(1, self.history_steps) :]
-            control = spread_over_substeps(
-                targets[:, first:last], before, self.effects.delay, self._rate, self.substeps
-            )
-            push = None if torques is None else np.repeat(torques[:, first:last], self.substeps, 1)
-            control = control - bias if bias.any() else control
-            out[:, first + 1 : last + 1] = advance(models, out[:, first], control, push)
-        return out, self._validity(out)
-
-    def _validity(self, out: np.ndarray) -> np.ndarray:
-        """mujoco.rollout freezes a copy at its first warning: its clock then stands still."""
-        expected = out[:, :1, 0] + np.arange(out.shape[1]) / self._rate
-        good = np.isclose(out[..., 0], expected, rtol=0, atol=self.timestep / 2)
-        good &= (np.abs(out) < RUNAWAY).all(axis=-1)
-        return np.logical_and.accumulate(good, axis=1)
-
-    def _advance(
-        self,
-        models: list[mujoco.MjModel],
-        start: np.ndarray,
-        control: np.ndarray,
-        push: np.ndarray | None,
-    ) -> np.ndarray:
-        """Native actuators only: one threaded call, every substeps-th state."""
-        spec = CONTROL
-        if push is not None:
-            control = np.concatenate([control, self._on_dofs(push)], axis=2)
-            spec = CONTROL_AND_TORQUE
-        states, _ = self._pool.rollout(models, self._data, start, control, control_spec=spec)
-        return states[:, self.substeps - 1 :: self.substeps]
-
-    def _advance_with_effects(
-        self,
-        models: list[mujoco.MjModel],
-        start: np.ndarray,
-        control: np.ndarray,
-        push: np.ndarray | None,
-    ) -> np.ndarray:
-        """One call a physics step, with the torque of the effects computed between them."""
-        law, now = self._law(models), start
-        kept = []
-        for k in range(control.shape[1]):
-            q, dq = now[:, self._layout.q], now[:, self._layout.dq]
-            extra = added_torque(self.effects, law, control[:, k] - q, dq, self._damping_cap)
-            extra = extra if push is None else extra + push[:, k]
-            both = np.concatenate([control[:, k], self._on_dofs(extra)], axis=1)[:, None]
-            both = np.nan_to_num(both)  # only a copy that has already diverged gets here
-            states, _ = self._pool.rollout(
-                models, self._data, now, both, control_spec=CONTROL_AND_TORQUE
-            )
-            now = states[:, -1]
-            if (k + 1) % self.substeps == 0:
-                kept.append(now)
-        return np.stack(kept, axis=1)
-
-    def _on_dofs(self, joint_torque: np.ndarray) -> np.ndarray:
-        forces = np.zeros((*joint_torque.shape[:-1], self._model.nv))
-        forces[..., self._layout.dof] = joint_torque
-        return forces
-
-    def _law(self, models: list[mujoco.MjModel]) -> PdLaw:
-        effort = self._robot.joints.effort
-        return PdLaw(
-            kp=np.array([m.actuator_gainprm[:, 0] for m in models]),
-            kd=np.array([-m.actuator_biasprm[:, 2] for m in models]),
-            effort=np.where(effort > 0, effort, np.inf)[None],
-        )
-
-    def _stable_friction_slope(self) -> np.ndarray:
-        """Half the joint's inertia per step: an explicit friction torque can then only slow it."""
-        data = mujoco.MjData(self._model)
-        mujoco.mj_forward(self._model, data)
-        dense = np.zeros((self._model.nv, self._model.nv))
-        mujoco.mj_fullM(self._model, data, dense)
-        return 0.5 * np.diag(dense)[self._layout.dof] / self.timestep

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -99,23 +100,60 @@ class ShardWriter:
             sink.close()
 
 
-def park(table: pa.Table, path: Path) -> None:
-    """Keep one episode until all channels of the dataset are known."""
-    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
-        writer.write_table(table)
+class Parking:
+    """Episodes on disk until all channels of the dataset are known, in order of arrival.
+
+    Neighbours with the same columns share an Arrow file, because a file for each of many short
+    episodes would cost more than its samples.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._paths: list[Path] = []
+        self._open: tuple[pa.NativeFile, pa.RecordBatchWriter, pa.Schema] | None = None
+        folder.mkdir()
+
+    def add(self, columns: Mapping[str, pa.Array]) -> None:
+        """Keep one episode."""
+        batch = pa.record_batch(columns)
+        self._room(batch.schema).write_batch(batch)
+
+    def _room(self, schema: pa.Schema) -> pa.RecordBatchWriter:
+        if self._open is not None:
+            sink, writer, known = self._open
+            if known == schema and sink.tell() < lerobot.FILE_MEGABYTES * 2**20:
+                return writer
+            self.close()
+        path = self.folder / f"{len(self._paths):06d}.arrow"
+        sink = pa.OSFile(str(path), "wb")
+        self._paths.append(path)
+        self._open = sink, pa.ipc.new_stream(sink, schema), schema
+        return self._open[1]
+
+    def episodes(self) -> Iterator[pa.RecordBatch]:
+        """Give every episode back once; what was given back leaves the disk."""
+        self.close()
+        for path in self._paths:
+            with pa.memory_map(str(path)) as source:
+                yield from pa.ipc.open_stream(source)
+            path.unlink()
+        self._paths = []
+
+    def close(self) -> None:
+        """Finish the current file."""
+        if self._open is not None:
+            sink, writer, _ = self._open
+            self._open = None
+            writer.close()
+            sink.close()
 
 
-def unpark(
-    parked: Path, features: dict[str, lerobot.Feature], index: dict[str, np.ndarray]
-) -> pa.Table:
-    """The parked samples with every column of the dataset; absent channels are NaN."""
-    with pa.memory_map(str(parked)) as source:
-        table = pa.ipc.open_file(source).read_all()
-    frames = table.num_rows
-    columns = {
-        key: table[key]
-        if key in table.column_names
-        else feature.pack(np.full((frames, len(feature.names)), np.nan, np.float32))
-        for key, feature in features.items()
-    }
-    return pa.table(columns | {key: pa.array(values) for key, values in index.items()})
+def complete(batch: pa.RecordBatch, features: Mapping[str, lerobot.Feature]) -> pa.Table:
+    """One episode with every column of the dataset; absent channels are NaN."""
+    there = dict(zip(batch.schema.names, batch.columns, strict=True))
+    vectors = {key: there.pop(key, None) or _absent(f, len(batch)) for key, f in features.items()}
+    return pa.table(vectors | there)
+
+
+def _absent(feature: lerobot.Feature, frames: int) -> pa.Array:
+    return feature.pack(np.full((frames, len(feature.names)), np.nan, np.float32))

@@ -9,42 +9,56 @@ import numpy as np
 
 QUANTILES = {"q01": 0.01, "q10": 0.10, "q50": 0.50, "q90": 0.90, "q99": 0.99}
 Stats = dict[str, np.ndarray]
+TOGETHER = 1_000_000
+"""Values of an episode up to which all its columns are handled at once."""
 
 
 def episode_stats(arrays: Mapping[str, np.ndarray]) -> dict[str, Stats]:
     """Statistics of every column of one episode over its finite values."""
-    return {
-        key: _column_stats(array if array.ndim == 2 else array[:, None])
-        for key, array in arrays.items()
-    }
+    columns = {key: a if a.ndim == 2 else a[:, None] for key, a in arrays.items()}
+    small = sum(a.size for a in columns.values()) < TOGETHER
+    groups = [columns] if small else [{key: a} for key, a in columns.items()]
+    return {key: stats for group in groups for key, stats in _group_stats(group).items()}
 
 
-def _column_stats(values: np.ndarray) -> Stats:
-    values = values.astype(np.float64)
+def _group_stats(columns: Mapping[str, np.ndarray]) -> dict[str, Stats]:
+    values = np.concatenate([a.T for a in columns.values()], dtype=np.float64)
     finite = np.isfinite(values)
-    if finite.all():
-        return _dense_stats(values)
-    parts = [_dense_stats(values[ok, i : i + 1]) for i, ok in enumerate(finite.T)]
-    merged = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
-    return merged | {"count": np.array([int(finite.any(axis=1).sum())])}
+    numbers = _row_stats(values, finite)
+    stops = np.cumsum([a.shape[1] for a in columns.values()])
+    result = {}
+    for key, a, stop in zip(columns, columns.values(), stops, strict=True):
+        mine = slice(stop - a.shape[1], stop)
+        count = int(finite[mine].any(axis=0).sum())
+        result[key] = {k: v[mine] for k, v in numbers.items()} | {"count": np.array([count])}
+    return result
 
 
-def _dense_stats(values: np.ndarray) -> Stats:
-    """All zero with count 0 where there is no value: JSON has no NaN."""
-    count = np.array([len(values)])
-    if not len(values):
-        zero = np.zeros(values.shape[1])
-        names = ("min", "max", "mean", "std", *QUANTILES)
-        return {name: zero for name in names} | {"count": count}
-    quantiles = np.quantile(values, list(QUANTILES.values()), axis=0)
+def _row_stats(values: np.ndarray, finite: np.ndarray) -> Stats:
+    """Statistics of each row; all zero where there is no value, because JSON has no NaN."""
+    count = finite.sum(axis=1)
+    some = np.maximum(count, 1)
+    known = np.where(finite, values, 0.0)
+    mean = known.sum(axis=1) / some
+    spread = np.where(finite, values - mean[:, None], 0.0)
+    ordered = np.sort(np.where(finite, values, np.inf), axis=1)
+    ordered[count == 0] = 0.0
+    lists = {"min": 0.0, "max": 1.0, **QUANTILES}
     return {
-        "min": values.min(axis=0),
-        "max": values.max(axis=0),
-        "mean": values.mean(axis=0),
-        "std": values.std(axis=0),
-        "count": count,
-        **dict(zip(QUANTILES, quantiles, strict=True)),
+        **{name: _quantile(ordered, some, share) for name, share in lists.items()},
+        "mean": mean,
+        "std": np.sqrt((spread**2).sum(axis=1) / some),
     }
+
+
+def _quantile(ordered: np.ndarray, count: np.ndarray, share: float) -> np.ndarray:
+    """Linear interpolation between the sorted values of each row."""
+    at = share * (count - 1)
+    low = at.astype(int)
+    high = np.minimum(low + 1, count - 1)
+    rows = np.arange(len(ordered))
+    below = ordered[rows, low]
+    return below + (at - low) * (ordered[rows, high] - below)
 
 
 def merge(parts: Iterable[Stats]) -> Stats:
