@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "gapless"
-ORDER = ["errors", "artifact", "robots", "recordings", "motions", "worlds", "measure", "cli"]
+ORDER = ["errors", "callable_package", "artifact", "robots", "recordings", "motions", "worlds", "measure", "cli"]
 """A package imports only from packages before it; cli, which joins them, is last."""
 MODULES = sorted(SOURCE.rglob("*.py"))
 
@@ -73,9 +73,20 @@ def test_every_public_name_resolves() -> None:
     import gapless
 
     for name in dir(gapless):
-        assert getattr(gapless, name) is not None
+        assert callable(getattr(gapless, name))
     with pytest.raises(AttributeError):
         _ = gapless.no_such_name
+
+
+@pytest.mark.parametrize("first", ["gapless.measure", "import gapless.measure.replay"])
+def test_measure_is_a_function_however_it_was_imported(first: str) -> None:
+    """The package and its main function share a name; calling it works, twice."""
+    code = (
+        f"import gapless; {first}; from gapless import measure; "
+        "assert callable(gapless.measure) and callable(gapless.measure) and callable(measure)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 FORBIDDEN = {

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from gapless.measure import measure as measure
     from gapless.recordings import Conditions as Conditions
     from gapless.recordings import Dataset as Dataset
+    from gapless.recordings import ImportOptions as ImportOptions
     from gapless.recordings import Recording as Recording
     from gapless.recordings import check_dataset as check_dataset
     from gapless.recordings import import_dataset as import_dataset
@@ -27,6 +28,7 @@ _HOME = {
     "Recording": "recordings",
     "Conditions": "recordings",
     "Dataset": "recordings",
+    "ImportOptions": "recordings",
     "import_dataset": "recordings",
     "check_dataset": "recordings",
     "World": "worlds",

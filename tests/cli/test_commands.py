@@ -125,7 +125,7 @@ def test_measure_finds_the_weak_gains(
     lost = gap["attribution"]["joints"]["shoulder_lift"]["amplitude"]["gain error"]
     assert lost == pytest.approx(0.3, abs=0.06)
     assert [s["horizon"] for s in gap["summary"]] == [0.5, "full"]
-    assert len(list((tmp_path / "pictures").glob("*.png"))) == 2
+    assert len(list((tmp_path / "pictures").glob("*.png"))) == 3
 
 
 @pytest.mark.parametrize(
@@ -170,5 +170,5 @@ def test_demo_runs_small(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert main(["demo", "--out", str(tmp_path / "demo"), "--clips", "2", "--seconds", "3"]) == 0
     gap = json.loads((tmp_path / "demo" / "gap.json").read_text())
     assert np.isfinite(gap["summary"][0]["metrics"]["mpjae"]["value"])
-    assert len(list((tmp_path / "demo" / "pictures").glob("*.png"))) == 2
+    assert len(list((tmp_path / "demo" / "pictures").glob("*.png"))) == 3
     assert "Likely causes" in capsys.readouterr().out

@@ -77,6 +77,30 @@ def test_a_wider_folder_can_be_allowed(tmp_path):
     assert Robot.from_mjcf(write(folder, body, head=head), folder=tmp_path).model().nmesh == 1
 
 
+def test_a_robot_file_is_held_to_the_same_folder_rule(tmp_path):
+    """A robot file does not open other folders by itself; its folder key does."""
+    folder = tmp_path / "model"
+    folder.mkdir()
+    corners = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\n"
+    (tmp_path / "m.obj").write_text(corners + "f 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n")
+    head = '<compiler meshdir=".."/><asset><mesh name="m" file="m.obj"/></asset>'
+    write(folder, BODY.replace('<geom size=".1"/>', '<geom type="mesh" mesh="m"/>', 1), head=head)
+    robot = tmp_path / "robot.toml"
+    robot.write_text('model = "model/model.xml"')
+    with pytest.raises(ModelError, match="outside its folder"):
+        Robot.load(robot)
+    robot.write_text('model = "model/model.xml"\nfolder = "."')
+    assert Robot.load(robot).model().nmesh == 1
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"= 1", b"model", b"\x00" * 100])
+def test_robot_files_of_rubbish_are_format_errors(tmp_path, content):
+    """Bytes that are no TOML are refused by the file's name."""
+    (tmp_path / "robot.toml").write_bytes(content)
+    with pytest.raises(FormatError, match=r"robot\.toml"):
+        Robot.load(tmp_path / "robot.toml")
+
+
 def test_missing_mesh_is_named(tmp_path):
     """The message holds the path that was looked for."""
     head = '<asset><mesh name="m" file="gone.stl"/></asset>'
@@ -146,6 +170,6 @@ def test_files_that_are_not_mjcf_are_refused(tmp_path, text):
 
 def test_absent_files_are_refused(tmp_path):
     """A path to nothing is an error of ours, not a traceback of the library."""
-    for name in ("gone.xml", "gone.urdf"):
+    for name in ("gone.xml", "gone.urdf", "gone.toml"):
         with pytest.raises(GaplessError, match="gone"):
             Robot.load(tmp_path / name)

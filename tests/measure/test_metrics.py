@@ -137,9 +137,10 @@ def test_success_and_survival_by_hand() -> None:
     sim[1, 2:, 0, 0] = 1.0
     usable, alive = np.ones((3, 4), bool), np.ones((3, 4), bool)
     alive[2, 1:] = usable[2, 1:] = False
-    success, seconds = metrics.survival(sim, 0 * sim, usable, alive, rate=10.0)
+    steps = np.array([2, 3, 3])  # window 0 is shorter, its last frame is padding
+    success, seconds = metrics.survival(sim, 0 * sim, usable, alive, steps, rate=10.0)
     assert success == pytest.approx(1 / 3)
-    assert seconds == pytest.approx((0.3 + 0.2 + 0.1) / 3)
+    assert seconds == pytest.approx((0.2 + 0.2 + 0.1) / 3)
 
 
 def test_point_offset_by_hand() -> None:

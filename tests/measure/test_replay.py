@@ -39,15 +39,15 @@ def test_windows_do_not_overlap_and_cross_no_masked_frame(clips: list[Recording]
     """A gap in the middle splits the clip; no window contains it."""
     mask = clips[0].mask.copy()
     mask[70:75] = False
-    found = windows(replace(clips[0], mask=mask), 0.5)
+    found = windows(replace(clips[0], mask=mask).frame_valid, 50, 0.5)
     assert found.tolist() == [[0, 25], [25, 50], [75, 100], [100, 125]]
-    full = windows(replace(clips[0], mask=mask), FULL)
+    full = windows(replace(clips[0], mask=mask).frame_valid, 50, FULL)
     assert full.tolist() == [[0, 69], [75, 149]]
 
 
 def test_limit_spreads_windows(clips: list[Recording]) -> None:
     """Three of the twelve, first and last included."""
-    assert windows(clips[0], 0.25, limit=3)[:, 0].tolist() == [0, 72, 132]
+    assert windows(clips[0].frame_valid, 50, 0.25, limit=3)[:, 0].tolist() == [0, 72, 132]
 
 
 def test_masked_joint_is_not_scored_but_the_others_are(arms: Robot, clips: list[Recording]) -> None:
@@ -59,6 +59,29 @@ def test_masked_joint_is_not_scored_but_the_others_are(arms: Robot, clips: list[
     (played,) = replay([clip], MujocoWorld(arms), 0.5)
     assert not played.usable[..., 4].any()
     assert played.usable[..., 3].all()
+
+
+def test_a_stuck_encoder_costs_its_own_joint_only(arms: Robot, clips: list[Recording]) -> None:
+    """A joint that is masked throughout is not scored; the recording is replayed all the same."""
+    mask = clips[0].mask.copy()
+    mask[:, 4] = False
+    (played,) = replay([replace(clips[0], mask=mask)], MujocoWorld(arms), 0.5)
+    assert not played.usable[..., 4].any()
+    assert played.usable[..., 3].all()
+
+
+def test_frames_without_a_base_are_not_replayed() -> None:
+    """A NaN in the base pose of a free robot breaks windows there, and is never scored."""
+    robot = Robot.load("g1", mount="free")
+    world = MujocoWorld(robot)
+    hold = np.repeat(robot.joints.default[None], 40, axis=0)
+    clip = record(world, hold, "stand", start=world.home())
+    base = clip.channels["base_pos"].copy()
+    base[20] = np.nan
+    broken = replace(clip, channels={**clip.channels, "base_pos": base})
+    (played,) = replay([broken], world, FULL)
+    assert played.starts.tolist() == [0, 21]
+    assert np.isfinite(played.real.base_pos[played.usable.any(axis=-1)]).all()
 
 
 def test_padding_is_never_scored(arms: Robot, clips: list[Recording]) -> None:

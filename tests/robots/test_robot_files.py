@@ -166,15 +166,17 @@ def test_mjcf_takes_names_groups_and_aliases_from_the_user(biped):
         biped,
         name="mine",
         rate=100.0,
-        aliases={"motor_1": Alias("left_hip", -1.0)},
+        aliases={"motor_1": Alias("left_hip", -1.0), "motor_2": "left_knee"},
         link_groups={"feet": ("left_shin", "right_shin")},
         default={"left_hip": 0.1},
     )
     assert (robot.name, robot.rate, robot.joints.default[0]) == ("mine", 100.0, 0.1)
-    assert robot.match(["motor_1"])[0].sign == -1
+    assert robot.match(["motor_1", "motor_2"]) == [Alias("left_hip", -1.0), Alias("left_knee")]
     assert robot.with_mount("right_foot").mount == "right_shin"
     with pytest.raises(NameMismatchError, match="left_hipp"):
         Robot.from_mjcf(biped, gains={"left_hipp": (1.0, 1.0)})
+    with pytest.raises(NameMismatchError, match="'knee_left'"):
+        Robot.from_mjcf(biped, aliases={"motor_1": "knee_left"})
 
 
 def test_load_reads_paths(biped):

@@ -154,3 +154,23 @@ def test_unknown_robot_is_answered_with_the_nearest():
     """A misspelt robot is refused with a suggestion and the list of those that exist."""
     with pytest.raises(NameMismatchError, match=r"'h1-2'.*Did you mean 'h1_2'.*so101"):
         Robot.load("h1-2")
+
+
+def test_a_motor_turns_the_same_way_on_both_kbots():
+    """Motor numbers of the leg tests mean the same axis in the world on either model."""
+    axes = {}
+    for name in ("kbot", "kbot_legs"):
+        robot = Robot.load(name, mount="fixed")
+        model = robot.model()
+        data = mujoco.MjData(model)
+        mujoco.mj_forward(model, data)
+        motors = [f"actuator_{n}" for n in (*range(31, 36), *range(41, 46))]
+        axes[name] = [a.sign * data.joint(a.joint).xaxis for a in robot.match(motors)]
+    np.testing.assert_allclose(axes["kbot"], axes["kbot_legs"], atol=2e-3)
+
+
+def test_g1_says_that_its_waist_sags():
+    """Mjlab's waist gain is kept, and the robot's notes warn of it."""
+    robot = Robot.load("g1")
+    assert robot.joints.kp[robot.joints.index("waist_pitch_joint")] == 28.5
+    assert any("sags" in note for note in robot.notes)

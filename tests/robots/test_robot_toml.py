@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gapless.cli.main import main
-from gapless.errors import FormatError, ModelError
+from gapless.errors import FormatError, ModelError, NameMismatchError
 from gapless.robots import Robot
 
 BARE = """<mujoco><worldbody><body name="arm"><joint name="pan" axis="0 0 1"/><geom size=".1"/>
@@ -25,12 +25,17 @@ model = "models/arm.xml"
 name = "mine"
 title = "My arm"
 rate = 100
-mount = "free"
+mount = "fixed"
 self_collision = true
 height = 0.5
 [gains]
 "*" = [20, 1]
 lift = [30, 2.5]
+[effort]
+"*" = 12
+lift = 7.5
+[armature]
+"l*" = 0.02
 [aliases]
 motor_1 = "pan"
 motor_2 = { joint = "lift", sign = -1, offset = 0.1 }
@@ -60,9 +65,10 @@ def write(folder: Path, text: str) -> Path:
 def test_every_key_reaches_the_robot(tmp_path):
     """Names, gains by pattern, aliases, pose, groups and points are all as the file says."""
     robot = Robot.load(write(tmp_path, FULL))
-    assert (robot.name, robot.title, robot.rate, robot.mount) == ("mine", "My arm", 100, "free")
+    assert (robot.name, robot.title, robot.rate, robot.mount) == ("mine", "My arm", 100, "fixed")
     assert (robot.self_collision, robot.height) == (True, 0.5)
     assert (list(robot.joints.kp), list(robot.joints.kd)) == ([20, 30], [1, 2.5])
+    assert (list(robot.joints.effort), list(robot.joints.armature)) == ([12, 7.5], [0, 0.02])
     assert list(robot.joints.default) == [0, 0.25]
     found = robot.match(["motor_2", "motor_1"])
     assert [(a.joint, a.sign, a.offset) for a in found] == [("lift", -1, 0.1), ("pan", 1, 0)]
@@ -134,6 +140,7 @@ def test_all_wrong_names_are_listed_at_once(tmp_path):
     text = """model = "models/arm.xml"
 mount = "hnad"
 gains = { "*" = [1, 2], "lft*" = [1, 2] }
+effort = { wrist = 3 }
 default = { pam = 0.1 }
 aliases = { m = "lfit" }
 link_groups = { hands = ["hands"] }
@@ -141,7 +148,7 @@ link_groups = { hands = ["hands"] }
     with pytest.raises(ModelError) as refusal:
         Robot.load(write(tmp_path, text))
     message = str(refusal.value)
-    assert len(message.splitlines()) == 6
+    assert len(message.splitlines()) == 7
     for part in ("mount: unknown link 'hnad'. Did you mean 'hand'", "'pam'. Did you mean 'pan'"):
         assert part in message
 
@@ -162,6 +169,12 @@ def test_unusable_files_say_why(tmp_path, text, message):
     """Broken TOML, absent models and misplaced keys are format errors that name the file."""
     with pytest.raises(FormatError, match=rf"my_robot\.toml[\s\S]*{message}"):
         Robot.load(write(tmp_path, text))
+
+
+def test_a_name_that_is_no_robot_points_to_robot_files():
+    """A dataset of a user's robot remembers its name only; the error says to give the path."""
+    with pytest.raises(NameMismatchError, match=r"my_arm.*Known:.*robot file \(\.toml\)"):
+        Robot.load("my_arm")
 
 
 def test_the_command_line_takes_a_robot_file(tmp_path, capsys):

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gapless.cli.findings_table import findings_table
-from gapless.cli.terminal import console, parse, save_json, spinner
+from gapless.cli.terminal import check_outputs, console, parse, save_json, spinner
 from gapless.recordings import Dataset
 from gapless.recordings.checks import NEEDED_FOR, CheckReport, check_dataset
 from gapless.robots import Robot
@@ -27,7 +27,7 @@ class Check:
     dataset: Annotated[Path, tyro.conf.Positional]
     """Folder of a dataset."""
     robot: str | None = None
-    """Built-in robot or path of an .xml or .urdf; the dataset's own by default."""
+    """Built-in robot or path of an .xml, .urdf or .toml; the dataset's own by default."""
     json: Path | None = None
     """File for the report."""
 
@@ -35,6 +35,7 @@ class Check:
 def run(arguments: list[str]) -> int:
     """Parse and run."""
     args = parse(Check, "check", arguments)
+    check_outputs(args.json)
     dataset = Dataset.open(args.dataset)
     with spinner("checking"):
         report = check_dataset(dataset, Robot.load(args.robot or dataset.robot))

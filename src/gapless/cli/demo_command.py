@@ -48,7 +48,14 @@ def run(arguments: list[str]) -> int:
     data = args.out / "dataset"
     with (
         progress("recording") as report,
-        DatasetWriter(data, robot.name, robot.joints.names, robot.rate, overwrite=True) as writer,
+        DatasetWriter(
+            data,
+            robot.name,
+            robot.joints.names,
+            robot.rate,
+            provenance={"locked": list(robot.locked)},
+            overwrite=True,
+        ) as writer,
     ):
         for done, clip in enumerate(_record(robot, args), start=1):
             writer.append(clip)
@@ -59,6 +66,7 @@ def run(arguments: list[str]) -> int:
     console().print(gap)
     gap.to_json(args.out / "gap.json")
     pictures = list(plot_recordings(dataset, world, args.out / "pictures", most=2))
+    pictures.append(gap.plot(args.out / "pictures" / "gap.png"))
     console().print(f"dataset   {data}\nfigures   {args.out / 'gap.json'}")
     console().print("\n".join(f"picture   {path}" for path in pictures))
     return 0

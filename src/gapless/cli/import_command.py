@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gapless.cli.findings_table import findings_table
-from gapless.cli.terminal import console, parse, save_json, spinner
+from gapless.cli.terminal import check_outputs, console, parse, save_json, spinner
 from gapless.recordings.importing import ImportReport, import_dataset
 from gapless.recordings.options import ImportOptions
 from gapless.robots import Robot
@@ -29,7 +29,7 @@ class Import:
     source: Annotated[Path, tyro.conf.Positional]
     """File or folder."""
     robot: str
-    """Built-in robot, or path of an .xml or .urdf."""
+    """Built-in robot, or path of an .xml, .urdf or .toml."""
     out: Path
     """Folder of the dataset."""
     overwrite: bool = False
@@ -42,7 +42,8 @@ class Import:
 def run(arguments: list[str]) -> int:
     """Parse and run."""
     args = parse(Import, "import", arguments)
-    robot = Robot.load(args.robot)
+    check_outputs(args.json)
+    robot = Robot.load(args.robot, mount=args.options.mount)
     with spinner("importing") as say:
         report = import_dataset(
             args.format,
@@ -61,7 +62,8 @@ def run(arguments: list[str]) -> int:
         out.print(Text(f"refused {name}: {why}", style="red"))
     for line in report.unread:
         out.print(Text(f"not read: {line}", style="yellow"))
-    out.print(Text(f"dataset written to {args.out}; next: gapless measure {args.out}"))
+    own = "" if args.robot == robot.name else f" --robot {args.robot}"
+    out.print(Text(f"dataset written to {args.out}; next: gapless measure {args.out}{own}"))
     save_json(args.json, report.to_dict())
     return 0
 

@@ -8,8 +8,9 @@ from typing import Annotated
 
 import tyro
 
-from gapless.cli.terminal import console, parse, progress, save_json
+from gapless.cli.terminal import check_outputs, console, parse, progress, save_json
 from gapless.recordings import Dataset
+from gapless.robots import Robot
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class Measure:
     dataset: Annotated[Path, tyro.conf.Positional]
     """Folder of a dataset; make one with gapless import."""
     robot: str | None = None
-    """Built-in robot or path of an .xml or .urdf; the dataset's own by default."""
+    """Built-in robot or path of an .xml, .urdf or .toml; the dataset's own by default."""
     mount: str | None = None
     """free, fixed, or the link that is clamped; the robot's usual mount by default."""
     lock: tuple[str, ...] = ()
@@ -51,12 +52,14 @@ def run(arguments: list[str]) -> int:
     args = parse(Measure, "measure", arguments)
     from gapless.measure import measure
     from gapless.measure.replay import parse_horizon
-    from gapless.robots import Robot
     from gapless.worlds import MujocoWorld
 
+    check_outputs(args.json, args.plots and args.plots / "gap.png")
     dataset = Dataset.open(args.dataset)
-    robot = Robot.load(args.robot or dataset.robot, mount=args.mount, lock=args.lock)
-    recordings = _wanted(dataset, args)
+    robot = _robot(dataset, args)
+    recordings = dataset
+    if args.reference_as_command:
+        recordings = dataset.map(lambda recording: recording.with_reference_as_command())
     world = MujocoWorld(robot, dataset.rate, physics_step=args.physics_step)
     with progress("measuring") as report:
         gap = measure(
@@ -66,6 +69,7 @@ def run(arguments: list[str]) -> int:
             threshold=args.threshold,
             windows=args.windows,
             attribution=args.causes,
+            include_flagged=args.include_flagged,
             dump=args.dump,
             progress=report,
         )
@@ -74,21 +78,18 @@ def run(arguments: list[str]) -> int:
     if args.plots:
         from gapless.measure.plots import plot_recordings
 
-        for path in plot_recordings(recordings, world, args.plots):
-            console(stderr=True).print(f"picture written to {path}")
+        pictures = [
+            *plot_recordings(recordings, world, args.plots),
+            gap.plot(args.plots / "gap.png"),
+        ]
+        console(stderr=True).print(f"{len(pictures)} pictures written to {args.plots}")
     return 0
 
 
-def _wanted(dataset: Dataset, args: Measure) -> Dataset:
-    """The recordings to measure; those that were flagged are left out, and that is said."""
-    flagged = [e for e in dataset.episodes if e.provenance.get("flags")]
-    if flagged and not args.include_flagged:
-        names = ", ".join(e.name for e in flagged)
-        console(stderr=True).print(
-            f"left out {len(flagged)} flagged recordings ({names}); --include-flagged keeps them",
-            markup=False,
-        )
-        dataset = dataset.select(lambda e: not e.provenance.get("flags"))
-    if args.reference_as_command:
-        return dataset.map(lambda recording: recording.with_reference_as_command())
-    return dataset
+def _robot(dataset: Dataset, args: Measure) -> Robot:
+    """The robot asked for, mounted and locked as the dataset says unless told otherwise."""
+    mounts = {episode.conditions.mount for episode in dataset.episodes}
+    told = mounts.pop() if len(mounts) == 1 else None
+    robot = Robot.load(args.robot or dataset.robot, mount=args.mount or told)
+    locked = dataset.provenance.get("locked", ())
+    return robot.lock([*args.lock, *(j for j in locked if j in robot.joints.names)])

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 import tyro
 from rich.table import Table
+from rich.text import Text
 
 from gapless.cli.terminal import console, parse, save_json
 from gapless.errors import NameMismatchError
@@ -21,7 +22,7 @@ class Robots:
     action: Annotated[Literal["list", "show"], tyro.conf.Positional] = "list"
     """list, or show NAME."""
     name: Annotated[str | None, tyro.conf.Positional] = None
-    """Built-in robot, or path of an .xml or .urdf."""
+    """Built-in robot, or path of an .xml, .urdf or .toml."""
     json: Path | None = None
     """File for the figures."""
 
@@ -60,12 +61,14 @@ POSE = ("lower", "upper", "default")
 
 
 def _joints(robot: Robot) -> Table:
-    table = Table(title=f"{robot.name}: {robot.title}", title_justify="left")
+    table = Table(title=Text(f"{robot.name}: {robot.title}"), title_justify="left")
     table.add_column("joint")
     for column in (*COLUMNS, *POSE):
         table.add_column(column, justify="right")
     for i, name in enumerate(robot.joints.names):
-        table.add_row(name, *(f"{getattr(robot.joints, c)[i]:.4g}" for c in (*COLUMNS, *POSE)))
+        table.add_row(
+            Text(name), *(f"{getattr(robot.joints, c)[i]:.4g}" for c in (*COLUMNS, *POSE))
+        )
     return table
 
 
@@ -75,9 +78,9 @@ def _groups(robot: Robot) -> Table:
     table.add_column("members")
     for kind, groups in (("links", robot.link_groups), ("joints", robot.joint_groups)):
         for name, members in groups.items():
-            table.add_row(f"{name} ({kind})", ", ".join(members))
+            table.add_row(Text(f"{name} ({kind})"), Text(", ".join(members)))
     aliases = (f"{log} = {alias.joint}" for log, alias in robot.aliases.items())
-    table.add_row("names in logs", ", ".join(aliases) or "-")
+    table.add_row("names in logs", Text(", ".join(aliases) or "-"))
     return table
 
 

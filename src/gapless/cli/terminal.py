@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from gapless.artifact import write_json
+from gapless.errors import ArtifactError
 
 T = TypeVar("T")
 MIN_WIDTH = 120
@@ -51,6 +52,16 @@ def spinner(what: str) -> Iterator[Callable[[str], None]]:
     """A moving sign on standard error for work of unknown length; gives a function of a text."""
     with Console(stderr=True).status(what) as status:
         yield lambda detail: status.update(f"{what}: {escape(detail)}")
+
+
+def check_outputs(*paths: Path | None) -> None:
+    """Refuse paths that cannot be written before the work starts, not after it."""
+    for path in (p for p in paths if p is not None):
+        for folder in path.absolute().parents:
+            if folder.exists():
+                if not folder.is_dir():
+                    raise ArtifactError(f"cannot write {path}: {folder} is a file, not a folder")
+                break
 
 
 def save_json(path: Path | None, values: dict[str, Any]) -> None:

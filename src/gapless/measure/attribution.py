@@ -14,9 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from gapless.errors import DataError
 from gapless.measure.causes import Scale, causes_of
 from gapless.measure.explain import explain
-from gapless.measure.replay import Replay, replay
+from gapless.measure.replay import Replay, replay, windows
+from gapless.measure.starts import in_robot_order
 from gapless.recordings.recording import Recording, Recordings
 from gapless.worlds.mujoco import MujocoWorld
 
@@ -38,6 +40,7 @@ class Attribution:
         share: (J, C) share of a joint's squared error that a cause explains.
         amplitude: (J, C) how large the cause would have to be, in its unit.
         weight: (J,) each joint's part of the whole squared error.
+        at_bound: (J, C) True where a cause is as large as it may be; its true size is not known.
         loads: link -> mass of a load there that would explain the gravity share, kg.
         horizon: seconds replayed.
         windows: how many.
@@ -49,6 +52,7 @@ class Attribution:
     share: np.ndarray
     amplitude: np.ndarray
     weight: np.ndarray
+    at_bound: np.ndarray
     loads: dict[str, float]
     horizon: float
     windows: int
@@ -84,6 +88,9 @@ class Attribution:
                     "weight": float(self.weight[j]),
                     "share": dict(zip(self.causes, self.share[j].tolist(), strict=True)),
                     "amplitude": dict(zip(self.causes, self.amplitude[j].tolist(), strict=True)),
+                    "at_bound": [
+                        c for c, b in zip(self.causes, self.at_bound[j], strict=True) if b
+                    ],
                     "remains": float(self.remains[j]),
                 }
                 for j, joint in enumerate(self.joints)
@@ -107,6 +114,8 @@ def attribute(
         max_windows: evenly chosen over the recordings; more is slower and steadier.
     """
     chosen = _spread(recordings, max_windows)
+    if not any(len(windows(in_robot_order(r, world.robot).valid, r.rate, horizon)) for r in chosen):
+        raise DataError(f"no unbroken stretch of {horizon:g} s to attribute an error in")
     search = _Search(chosen, world, horizon, max(1, max_windows // max(1, len(chosen))))
     for _ in range(ROUNDS):
         known = (search.amount != 0).sum()
@@ -168,7 +177,8 @@ class _Search:
         remains = np.clip(_energy(self.error) / np.where(total > 0, total, 1.0), 0.0, 1.0)
         names = tuple(dict.fromkeys(c.name for c in self.causes))
         member = np.array([[c.name == name for name in names] for c in self.causes], float)
-        credit = np.clip(self.credit @ member, 0.0, None)
+        # A cause that was withdrawn again keeps no credit.
+        credit = np.clip((self.credit * (self.amount != 0)) @ member, 0.0, None)
         given = credit.sum(axis=1, keepdims=True)
         share = credit / np.where(given > 0, given, 1.0) * (1 - remains)[:, None]
         scored = np.isfinite(self.first_error).any(axis=0) & (total > 0)
@@ -179,6 +189,7 @@ class _Search:
             share=np.where(scored[:, None], share, np.nan),
             amplitude=self.amount @ member,
             weight=self.weight,
+            at_bound=(self.amount >= 0.99 * self._ends()[1]) @ member > 0,
             loads={
                 cause.link: float(self.amount[0, c])
                 for c, cause in enumerate(self.causes)

@@ -122,9 +122,10 @@ def load_links(world: MujocoWorld) -> tuple[str, ...]:
     return tuple(k for k in dict.fromkeys(ends) if model.body_weldid[model.body(k).id])
 
 
-def _carry(link: str, recording: Recording, mass: np.ndarray) -> Recording:
-    """Add a load to a link, on top of what the recording says it carried."""
-    loads = dict(recording.conditions.payloads or {})
+def _carry(link: str, recording: Recording, robot: Robot, mass: np.ndarray) -> Recording:
+    """Add a load to a link, on top of what the recording, or else the robot, says is carried."""
+    stated = recording.conditions.payloads
+    loads = dict(robot.payloads if stated is None else stated)
     old = loads.get(link, Payload(0.0))
     loads[link] = Payload(old.mass + float(mass[0]), old.com)
     conditions: Conditions = replace(recording.conditions, payloads=loads)
@@ -138,7 +139,7 @@ def _load(link: str) -> Cause:
         first=lambda robot, scale: np.full(_joints(robot), 0.02 * scale.mass),
         lowest=_nothing_less,
         apply=lambda world, _: world,
-        load=lambda recording, _, mass: _carry(link, recording, mass),
+        load=lambda recording, robot, mass: _carry(link, recording, robot, mass),
         shared=True,
         link=link,
     )

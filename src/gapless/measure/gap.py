@@ -12,7 +12,7 @@ import numpy as np
 from scipy import stats
 
 from gapless.artifact import write_json
-from gapless.errors import unknown
+from gapless.errors import DataError, unknown
 from gapless.measure.attribution import Attribution
 from gapless.measure.replay import Horizon
 from gapless.measure.score import BODY_METRICS, JOINT_METRICS, ClipGap
@@ -123,7 +123,10 @@ class Gap:
         if not allow_version_mismatch:
             self.identity.require_same_simulator(before.identity)
         at = self.horizons[-1] if horizon is None else horizon
-        return 1 - self.mean(metric, at).value / before.mean(metric, at).value
+        was = before.mean(metric, at).value
+        if not was > 0:
+            raise DataError(f"{metric} was {was} before; there is nothing to reduce")
+        return 1 - self.mean(metric, at).value / was
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as plain JSON types; NaN becomes null."""
@@ -160,6 +163,12 @@ class Gap:
     def to_json(self, path: str | Path) -> None:
         """Write `to_dict` to a file."""
         write_json(Path(path), self.to_dict())
+
+    def plot(self, path: str | Path) -> Path:
+        """Draw the gap by joint and horizon, and its likely causes, to a PNG."""
+        from gapless.measure.plots import plot_gap
+
+        return plot_gap(self, Path(path))
 
     def __rich__(self) -> Any:
         from gapless.measure.tables import gap_tables

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gapless.artifact import file_name
 from gapless.errors import DataError
-from gapless.measure.attribution import attribute
+from gapless.measure.attribution import Attribution, attribute
 from gapless.measure.gap import Gap
 from gapless.measure.replay import COPIES, FULL, Horizon, Replay, replay
 from gapless.measure.score import ClipGap, score
@@ -32,6 +32,7 @@ def measure(
     threshold: float = 0.5,
     windows: int | None = None,
     attribution: bool = False,
+    include_flagged: bool = False,
     dump: Path | None = None,
     progress: Progress | None = None,
 ) -> Gap:
@@ -44,17 +45,57 @@ def measure(
         threshold: |Δq| that counts as a large gap, rad.
         windows: at most this many windows of each recording and horizon; None takes all.
         attribution: also attribute the error to causes (a MujocoWorld only).
+        include_flagged: also measure recordings that the import flagged as unfit.
         dump: folder for the last states before each divergence, as NPZ files.
         progress: told how many recordings are done.
     """
-    if not len(dataset):
-        raise DataError("there is no recording to measure")
+    skipped = _Skipped()
+    recordings = dataset if include_flagged else _unflagged(dataset, skipped)
+    if not len(recordings):
+        raise DataError(
+            "there is no recording to measure" + "".join(f"; {s}" for s in skipped.lines())
+        )
+    if windows is not None and windows < 1:
+        raise DataError(f"windows is {windows}; expected 1 or more, or none for all")
     world = world.at_rate(_rate(dataset))
+    clips = _clips(
+        recordings,
+        world,
+        tuple(dict.fromkeys(horizons)),
+        threshold,
+        windows,
+        dump,
+        skipped,
+        progress,
+    )
+    if not clips:
+        raise DataError("nothing could be replayed: " + "; ".join(skipped.lines()))
+    causes = _causes(recordings, world, skipped) if attribution else None
+    return Gap(
+        identity=world.identity,
+        joints=world.robot.joints.names,
+        end_effectors=tuple(p.name for p in world.robot.end_effectors),
+        clips=tuple(clips),
+        skipped=tuple(skipped.lines()),
+        attribution=causes,
+    )
+
+
+def _clips(
+    recordings: Recordings,
+    world: World,
+    horizons: tuple[Horizon, ...],
+    threshold: float,
+    windows: int | None,
+    dump: Path | None,
+    skipped: _Skipped,
+    progress: Progress | None,
+) -> list[ClipGap]:
+    """Replay and score every recording over every horizon, group by group."""
     kinematics = Kinematics.of(world.robot)
     clips: list[ClipGap] = []
-    skipped = _Skipped()
     done = 0
-    for group in _groups(dataset):
+    for group in _groups(recordings):
         for horizon in horizons:
             found = replay(group, world, horizon, windows)
             skipped.note(group, found, horizon)
@@ -63,19 +104,42 @@ def measure(
             clips += [score(r, world.robot, kinematics, threshold) for r in found]
         done += len(group)
         if progress:
-            progress(done, len(dataset))
-    if not clips:
-        raise DataError("nothing could be replayed: " + "; ".join(skipped.lines()))
-    causes = attribute(dataset, world) if attribution and isinstance(world, MujocoWorld) else None
+            progress(done, len(recordings))
     order = {h: i for i, h in enumerate(horizons)}
-    return Gap(
-        identity=world.identity,
-        joints=world.robot.joints.names,
-        end_effectors=tuple(p.name for p in world.robot.end_effectors),
-        clips=tuple(sorted(clips, key=lambda c: order[c.horizon])),
-        skipped=tuple(skipped.lines()),
-        attribution=causes,
-    )
+    return sorted(clips, key=lambda c: order[c.horizon])
+
+
+def _causes(recordings: Recordings, world: World, skipped: _Skipped) -> Attribution | None:
+    if not isinstance(world, MujocoWorld):
+        skipped.add("likely causes (only a MujocoWorld can be changed to try them)", "")
+        return None
+    try:
+        return attribute(recordings, world)
+    except DataError as error:
+        skipped.add(f"likely causes ({error})", "")
+        return None
+
+
+class _View:
+    """Some recordings of a dataset, read when asked for."""
+
+    def __init__(self, recordings: Recordings, chosen: list[int]) -> None:
+        self._recordings, self._chosen = recordings, chosen
+
+    def __len__(self) -> int:
+        return len(self._chosen)
+
+    def __getitem__(self, i: int, /) -> Recording:
+        return self._recordings[self._chosen[i]]
+
+
+def _unflagged(recordings: Recordings, skipped: _Skipped) -> Recordings:
+    """Leave out what the import flagged as unfit; a Dataset knows it without reading samples."""
+    facts = getattr(recordings, "episodes", None)
+    facts = [recordings[i] for i in range(len(recordings))] if facts is None else facts
+    for fact in (f for f in facts if f.provenance.get("flags")):
+        skipped.add("flagged as unfit (--include-flagged measures them too)", fact.name)
+    return _View(recordings, [i for i, f in enumerate(facts) if not f.provenance.get("flags")])
 
 
 def _rate(dataset: Recordings) -> float:
@@ -114,30 +178,33 @@ class _Skipped:
         replayed = {id(r.recording) for r in found}
         for played in found:
             if played.diverged.any():
-                self._add(
-                    "the rest of windows that diverged (try a smaller --physics-step or more armature; "
-                    "--dump FOLDER keeps the last states)",
+                self.add(
+                    "the rest of windows that diverged (a smaller --physics-step or more armature "
+                    "may help; --dump FOLDER keeps the last states)",
                     played.recording.name,
                 )
             if played.base == "estimated":
-                self._add(
+                self.add(
                     "errors in the world frame (the log has no base pose; replay starts from one "
                     "estimated from joints, IMU and feet)",
                     played.recording.name,
                 )
         for recording in group:
             if id(recording) not in replayed:
-                self._add(f"no unbroken stretch of {horizon} s", recording.name)
+                length = "two frames" if horizon == FULL else f"{horizon:g} s"
+                self.add(f"no unbroken stretch of {length}", recording.name)
             if "torque" not in recording.channels:
-                self._add("torque error (no torque was logged)", recording.name)
+                self.add("torque error (no torque was logged)", recording.name)
 
-    def _add(self, what: str, name: str) -> None:
+    def add(self, what: str, name: str) -> None:
+        """Note what is not computed, and for which recording ("" is all)."""
         names = self._recordings.setdefault(what, [])
-        if name not in names:
+        if name and name not in names:
             names.append(name)
 
     def lines(self) -> list[str]:
+        """One line for each thing noted."""
         return [
-            f"{what}: {len(names)} recordings, e.g. {names[0]}"
+            f"{what}: {len(names)} recordings, e.g. {names[0]}" if names else what
             for what, names in self._recordings.items()
         ]

@@ -168,17 +168,18 @@ def survival(
     real: np.ndarray,
     usable: np.ndarray,
     alive: np.ndarray,
+    steps: np.ndarray,
     rate: float,
     limit: float = 0.5,
 ) -> tuple[float, float]:
     """Share of windows in which the mean body distance never exceeds `limit` (m), and seconds.
 
-    The seconds are how long a window lasts before it does, mean over windows. A simulation that
-    diverged (`alive` False, (W, T+1)) fails at that moment.
+    The seconds are how long a window of (W,) `steps` lasts before it does, mean over windows. A
+    simulation that diverged (`alive` False, (W, T+1)) fails at that moment.
     """
     far = np.linalg.norm(np.nan_to_num(sim - real), axis=-1).mean(axis=-1) > limit
     failed = (far & usable) | ~alive
-    first = np.where(failed.any(axis=1), failed.argmax(axis=1), failed.shape[1] - 1)
+    first = np.where(failed.any(axis=1), failed.argmax(axis=1), steps)
     return float(np.mean(~failed.any(axis=1))), float(first.mean() / rate)
 
 

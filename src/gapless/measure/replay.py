@@ -42,6 +42,7 @@ class Replay:
         recording: what was replayed.
         horizon: seconds, or "full".
         starts: (W,) first sample of each window.
+        steps: (W,) its length; windows shorter than the arrays are padded.
         real: recorded states of the windows.
         sim: simulated states, sample 0 equal to the recorded one.
         target: (W, T, J) the commands, rad, velocity commands and feed-forward folded in.
@@ -56,6 +57,7 @@ class Replay:
     horizon: Horizon
     rate: float
     starts: np.ndarray
+    steps: np.ndarray
     real: State
     sim: Trajectory
     target: np.ndarray
@@ -80,15 +82,17 @@ class Replay:
         np.savez(path, joints=np.array(joints), motion=np.array(self.recording.name), **arrays)
 
 
-def windows(recording: Recording, horizon: Horizon, limit: int | None = None) -> np.ndarray:
-    """(W, 2) first and last sample of the windows that cross no masked frame.
+def windows(
+    valid: np.ndarray, rate: float, horizon: Horizon, limit: int | None = None
+) -> np.ndarray:
+    """(W, 2) first and last sample of the windows that cross no frame which is not (T,) valid.
 
     Windows of a horizon follow each other without overlap; "full" gives one window for each
     unbroken stretch. With `limit`, that many are kept, evenly spread.
     """
-    steps = None if horizon == FULL else max(1, round(float(horizon) * recording.rate))
+    steps = None if horizon == FULL else max(1, round(float(horizon) * rate))
     found = []
-    for first, last in _unbroken(recording.frame_valid):
+    for first, last in _unbroken(valid):
         if steps is None:
             found.append((first, last))
         else:
@@ -125,7 +129,7 @@ def replay(
     aligned = [in_robot_order(r, world.robot) for r in recordings]
     for recording in recordings:
         _require(recording, world)
-    spans = [windows(r, horizon, limit) for r in recordings]
+    spans = [windows(a.valid, world.rate, horizon, limit) for a in aligned]
     jobs = [(i, a, b) for i, found in enumerate(spans) for a, b in found]
     # Windows of like length share a batch, so that little of it is padding.
     order = sorted(range(len(jobs)), key=lambda k: jobs[k][2] - jobs[k][1])
@@ -209,6 +213,7 @@ def _stack(
         horizon=horizon,
         rate=recording.rate,
         starts=found[:, 0],
+        steps=found[:, 1] - found[:, 0],
         real=aligned.state[index],
         sim=trajectory,
         target=aligned.target[index[:, :-1]],

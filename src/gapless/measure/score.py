@@ -8,7 +8,6 @@ import numpy as np
 
 from gapless.measure import metrics
 from gapless.measure.replay import Horizon, Replay
-from gapless.measure.starts import gains_of
 from gapless.robots import Kinematics, Robot
 from gapless.worlds.world import State
 
@@ -78,12 +77,12 @@ def score(replay: Replay, robot: Robot, kinematics: Kinematics, threshold: float
         diverged=int(replay.diverged.sum()),
         samples=int(replay.usable[:, 1:].sum()),
         masked=int((~recording.mask[:, logged]).sum()),
-        joints=_joint_metrics(replay, robot, threshold),
+        joints=_joint_metrics(replay, threshold),
         **_body_metrics(replay, robot, kinematics),
     )
 
 
-def _joint_metrics(replay: Replay, robot: Robot, threshold: float) -> dict[str, np.ndarray]:
+def _joint_metrics(replay: Replay, threshold: float) -> dict[str, np.ndarray]:
     # Sample 0 is the common start: counting it would flatter short horizons.
     error, usable = replay.error[:, 1:], replay.usable[:, 1:]
     sim, real = replay.sim.q[:, 1:], replay.real.q[:, 1:]
@@ -97,20 +96,12 @@ def _joint_metrics(replay: Replay, robot: Robot, threshold: float) -> dict[str, 
         "gap_iqr": metrics.gap_iqr(error),
         "gap_range": metrics.gap_range(error),
     }
-    if replay.torque is not None:
+    if replay.torque is not None and replay.sim.torque is not None:
         known = usable & np.isfinite(replay.torque[:, 1:])
         found["torque_rmse"] = metrics.torque_rmse(
-            simulated_torque(replay, robot), replay.torque[:, 1:], known
+            replay.sim.torque[:, 1:], replay.torque[:, 1:], known
         )
     return found
-
-
-def simulated_torque(replay: Replay, robot: Robot) -> np.ndarray:
-    """(W, T, J) PD torque at samples 1..T, under the target that led to them, N·m."""
-    kp, kd = gains_of(replay.recording.conditions, robot)
-    limit = np.where(robot.joints.effort > 0, robot.joints.effort, np.inf)
-    torque = kp * (replay.target - replay.sim.q[:, 1:]) - kd * replay.sim.dq[:, 1:]
-    return np.clip(torque, -limit, limit)
 
 
 def _body_metrics(replay: Replay, robot: Robot, kinematics: Kinematics) -> dict:
@@ -124,7 +115,9 @@ def _body_metrics(replay: Replay, robot: Robot, kinematics: Kinematics) -> dict:
     offsets = metrics.point_offset(sim[:, :, ends], real[:, :, ends], later)
     sim, real = sim[:, :, :split], real[:, :, :split]
     roots = [_root(side) for side in (replay.sim, replay.real)]
-    success, seconds = metrics.survival(sim, real, usable, replay.sim.valid, replay.rate)
+    success, seconds = metrics.survival(
+        sim, real, usable, replay.sim.valid, replay.steps, replay.rate
+    )
     bodies = {
         "e_mpjpe": metrics.e_mpjpe(sim, real, roots[0], roots[1], later),
         "success": success,

@@ -26,6 +26,7 @@ class Aligned:
         state: recorded states; base fields None where the mount has none.
         target: commands, rad, with a velocity command and a feed-forward torque folded in.
         mask: (T, J) True where a joint was logged and may be scored.
+        valid: (T,) True where a window may pass: usable joints, and a base where one is needed.
         torque: logged torque or None.
         conditions: payload and gains.
         base: how the base state was had: "logged", "estimated" or "none".
@@ -34,6 +35,7 @@ class Aligned:
     state: State
     target: np.ndarray
     mask: np.ndarray
+    valid: np.ndarray
     torque: np.ndarray | None
     conditions: Conditions
     base: str
@@ -64,6 +66,9 @@ def in_robot_order(recording: Recording, robot: Robot) -> Aligned:
     target = recording.q if recording.target is None else recording.target
     torque = recording.channels.get("torque")
     base, origin = _base(recording, robot)
+    known = np.ones(len(recording), bool)
+    for channel in base.values():
+        known &= np.isfinite(channel).all(axis=1)
     return Aligned(
         state=State(
             q=per_joint(recording.q, rest),
@@ -71,7 +76,8 @@ def in_robot_order(recording: Recording, robot: Robot) -> Aligned:
             **base,
         ),
         target=per_joint(target, rest) + _folded(recording, robot, per_joint),
-        mask=per_joint(recording.mask, 0.0).astype(bool),
+        mask=per_joint(recording.mask, 0.0).astype(bool) & known[:, None],
+        valid=recording.frame_valid & known,
         torque=None if torque is None else per_joint(torque, np.nan),
         conditions=_for_model(recording.conditions, robot),
         base=origin,

@@ -115,7 +115,7 @@ def _by_joint(gap: Gap, horizon: Horizon) -> Table:
         table.add_column(f"{LABELS[metric]}\n({JOINT_METRICS[metric]})", justify="right")
     for j in np.argsort(-np.nan_to_num(values["mpjae"], nan=-1.0)):
         if np.isfinite(values["mpjae"][j]):
-            table.add_row(gap.joints[j], *(_number(float(values[m][j])) for m in metrics))
+            table.add_row(Text(gap.joints[j]), *(_number(float(values[m][j])) for m in metrics))
     return table
 
 
@@ -144,7 +144,7 @@ def _end_effectors(gap: Gap) -> Table:
     for column in ("point", "X", "Y", "Z"):
         table.add_column(column, justify="left" if column == "point" else "right")
     for name, offset in zip(gap.end_effectors, gap.offset_cm(horizon), strict=True):
-        table.add_row(name, *(_number(float(v)) for v in offset))
+        table.add_row(Text(name), *(_number(float(v)) for v in offset))
     return table
 
 
@@ -165,7 +165,7 @@ def _causes(found: Attribution) -> Group:
     for j in np.argsort(-found.weight):
         if np.isfinite(found.share[j]).all() and found.weight[j] > 0.005:
             cells = [_cause(found, int(j), c) for c in order]
-            table.add_row(found.joints[j], *cells, f"{found.remains[j]:.0%}")
+            table.add_row(Text(found.joints[j]), *cells, f"{found.remains[j]:.0%}")
     loads = ", ".join(f"{mass:.2f} kg on {link}" for link, mass in found.loads.items())
     note = [Text(f"unmodelled load that would explain it: {loads}")] if loads else []
     return Group(table, *note)
@@ -176,5 +176,7 @@ def _cause(found: Attribution, joint: int, cause: int) -> str:
     if share < 0.005:
         return "·"
     # Loads belong to links and are told below the table.
-    size = f" ({_number(found.amplitude[joint, cause], 2)})" if found.units[cause] != "kg" else ""
-    return f"{share:.0%}{size}"
+    if found.units[cause] == "kg":
+        return f"{share:.0%}"
+    least = "≥ " if found.at_bound[joint, cause] else ""
+    return f"{share:.0%} ({least}{_number(found.amplitude[joint, cause], 2)})"

@@ -32,7 +32,15 @@ class Conditions:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON form."""
-        return asdict(self)
+        loads = self.payloads
+        return {
+            "unit": self.unit,
+            "mount": self.mount,
+            "payloads": None if loads is None else {k: asdict(p) for k, p in loads.items()},
+            "gains": dict(self.gains),
+            "held": dict(self.held),
+            "extra": dict(self.extra),
+        }
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Conditions:

@@ -84,11 +84,20 @@ class Recording:
                 problems.append(f"unknown channel {name!r}")
             elif len(array) != shape[0]:
                 problems.append(f"{name} has {len(array)} samples, expected {shape[0]}")
+            elif name in BODY_CHANNELS and array.shape[1:] != self._width(name, array):
+                problems.append(f"{name} has shape {array.shape}, expected {BODY_CHANNELS[name]}")
+        if not problems and not np.isfinite(self.q[self.mask]).all():
+            problems.append("q is not finite where the mask says it may be used")
         if len(set(self.joints)) != len(self.joints):
             problems.append("a joint is named twice")
         if not self.rate > 0:
             problems.append(f"rate is {self.rate}")
         return problems
+
+    @staticmethod
+    def _width(channel: str, array: np.ndarray) -> tuple[int, ...]:
+        columns = BODY_CHANNELS[channel][0]
+        return array.shape[1:2] if columns is None else (columns,)
 
     def __len__(self) -> int:
         return len(self.q)
@@ -110,9 +119,8 @@ class Recording:
 
     @property
     def frame_valid(self) -> np.ndarray:
-        """(T,) True where every joint that was logged may be used."""
-        logged = [j not in self.conditions.held for j in self.joints]
-        return np.asarray(self.mask[:, logged].all(axis=1))
+        """(T,) True where every joint that has usable samples at all has one."""
+        return np.asarray(self.mask[:, self.mask.any(axis=0)].all(axis=1) & self.mask.any())
 
     def column(self, joint: str) -> int:
         """Column of a joint."""

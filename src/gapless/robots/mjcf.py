@@ -68,7 +68,7 @@ def read_mjcf(
     mount: str | None = None,
     unactuated: Unactuated = "refuse",
     gains: Gains | None = None,
-    aliases: Mapping[str, Alias] | None = None,
+    aliases: Mapping[str, Alias | str] | None = None,
     root: str | None = None,
     default: Mapping[str, float] | None = None,
     folder: Path | None = None,
@@ -82,7 +82,7 @@ def read_mjcf(
         mount: "free", "fixed" or a link; None is as the file has it.
         unactuated: what to do with joints that no actuator drives.
         gains: joint or pattern -> (kp, kd); needed for torque motors, and replaces others.
-        aliases: other names of joints, as logs spell them.
+        aliases: a log's name -> the joint, or an Alias where sign or zero differ.
         root: the base link; needed where the file holds several mechanisms.
         default: joint -> angle of the standing pose; None is the file's first keyframe.
         folder: a wider folder that the model's files may lie in.
@@ -100,7 +100,7 @@ def read_files(
     mount: str | None,
     unactuated: Unactuated,
     gains: Gains | None,
-    aliases: Mapping[str, Alias] | None,
+    aliases: Mapping[str, Alias | str] | None,
     root: str | None,
     default: Mapping[str, float] | None,
     fields: Mapping[str, Any],
@@ -127,12 +127,19 @@ def read_files(
         "root": root or top,
         "mount": mount or ("free" if floats else "fixed"),
         "height": None if floats and collides else float(model.body(top).pos[2]),
-        "aliases": dict(aliases or {}),
+        "aliases": _aliases(aliases or {}, joints),
         "tracking": tuple(TrackingPoint(link, link) for link in links),
         "notes": tuple(notes),
         **fields,
     }
     return _with_locks(values, loose if unactuated == "lock" else [])
+
+
+def _aliases(aliases: Mapping[str, Alias | str], joints: Joints) -> dict[str, Alias]:
+    found = {k: a if isinstance(a, Alias) else Alias(a) for k, a in aliases.items()}
+    for alias in found.values():
+        joints.index(alias.joint)  # raises with the nearest right name
+    return found
 
 
 def _with_locks(values: dict[str, Any], loose: list[str]) -> dict[str, Any]:

@@ -1,17 +1,32 @@
-"""A user's robot file: a small TOML next to an MJCF or URDF that says what the model cannot."""
+"""A user's robot file: a small TOML next to an MJCF or URDF that says what the model cannot.
+
+model = "robot.xml"          # MJCF or URDF, relative to this file; the only key that is needed
+rate = 50                    # also: name, title, root, mount, unactuated, meshes, folder,
+[gains]                      # self_collision, height, action_scale
+"*_knee_*" = [100, 2]        # kp, kd; patterns also in effort, velocity, armature, damping,
+[aliases]                    # frictionloss, link_groups and joint_groups
+motor_3 = { joint = "left_knee_joint", sign = -1, offset = 0.1 }
+[default]
+left_knee_joint = 0.3
+[end_effectors]
+tool = { body = "hand", offset = [0, 0, 0.1] }
+"""
 
 from __future__ import annotations
 
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from gapless.errors import FormatError, ModelError
 from gapless.robots.drives import NeedsOptionsError
+from gapless.robots.joints import Joints
 from gapless.robots.mjcf import read_mjcf
-from gapless.robots.robotfile_entries import alias, point, wrong_entries, wrong_names
+from gapless.robots.robotfile_entries import FIGURES, alias, point, wrong_entries, wrong_names
 from gapless.robots.tables import expand
 from gapless.robots.urdf import read_urdf
 
@@ -39,19 +54,21 @@ def read_robot_file(path: Path) -> dict[str, Any]:
     table = _parse(path)
     _refuse(FormatError, path, wrong_entries(table, path, tuple(READERS)))
     model = path.parent / table["model"]
-    options = {k: table[k] for k in ("root", "meshes") if k in table}
-    options["name"] = table.get("name", path.stem)
-    if "folder" in table:
-        options["folder"] = path.parent / table["folder"]
-    read = READERS[model.suffix.lower()]
-    bare = read(model, **options, gains={"*": (1.0, 0.0)}, unactuated="passive")
+    read = partial(READERS[model.suffix.lower()], model, **_source(table, path))
+    bare = read(gains={"*": (1.0, 0.0)}, unactuated="passive")
     _refuse(ModelError, path, wrong_names(table, bare["joints"].names, bare["body"].names))
-    options |= {k: table[k] for k in ("gains", "default", "unactuated") if k in table}
     try:
-        values = read(model, **options)
+        values = read(**{k: table[k] for k in ("gains", "default", "unactuated") if k in table})
     except NeedsOptionsError as error:
         raise ModelError(f"{path}: {error}\n{recipe(model)}") from error
-    return values | _fields(table, values["joints"].names, values["body"].names)
+    return values | _fields(table, values["joints"], values["body"].names)
+
+
+def _source(table: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    """The options that decide which part of which files is the robot."""
+    options = {key: table[key] for key in ("root", "meshes") if key in table}
+    folder = {"folder": path.parent / table["folder"]} if "folder" in table else {}
+    return {"name": table.get("name", path.stem), **options, **folder}
 
 
 def recipe(model: Path) -> str:
@@ -78,16 +95,22 @@ def _refuse(kind: type[FormatError | ModelError], path: Path, problems: Iterable
         raise kind(f"{path} cannot be used:{''.join(lines)}")
 
 
-def _fields(
-    table: Mapping[str, Any], joints: tuple[str, ...], links: tuple[str, ...]
-) -> dict[str, Any]:
+def _fields(table: Mapping[str, Any], joints: Joints, links: tuple[str, ...]) -> dict[str, Any]:
     """The fields of Robot that the file gives directly."""
     used = defaultdict(dict, table)
-    groups = {k: expand(g, joints) for k, g in used["joint_groups"].items()}
+    groups = {k: expand(g, joints.names) for k, g in used["joint_groups"].items()}
+    figures = {key: _by_joint(table[key], joints.names) for key in FIGURES if key in table}
     return {
         **{key: table[key] for key in FIELDS if key in table},
+        "joints": joints.with_values(**figures),
         "aliases": {k: alias(v) for k, v in used["aliases"].items()},
         "end_effectors": tuple(point(k, v) for k, v in used["end_effectors"].items()),
         "link_groups": {k: expand(g, links) for k, g in used["link_groups"].items()},
-        "joint_groups": {k: tuple(j for j in g if j in joints) for k, g in groups.items()},
+        # A listed joint may have been locked, and is then no joint of the robot.
+        "joint_groups": {k: tuple(j for j in g if j in joints.names) for k, g in groups.items()},
     }
+
+
+def _by_joint(figures: Mapping[str, float], joints: tuple[str, ...]) -> dict[str, float]:
+    pairs = ((j, pattern) for pattern in figures for j in joints if fnmatchcase(j, pattern))
+    return {joint: float(figures[pattern]) for joint, pattern in pairs}

@@ -19,8 +19,10 @@ PLAIN: dict[str, Any] = {
     "meshes": ("load", "drop"),
 }
 """Key -> the type of its value, or the choices there are."""
+FIGURES = ("effort", "velocity", "armature", "damping", "frictionloss")
 SECTIONS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "gains": ("[kp, kd]", lambda v: _numbers(v, 2)),
+    **dict.fromkeys(FIGURES, ("a number by joint or pattern", lambda v: _numbers([v], 1))),
     "default": ("radians", lambda v: _numbers([v], 1)),
     "aliases": ('"joint" or {joint = "...", sign = -1, offset = 0.0}', lambda v: alias(v)),
     "end_effectors": ('"link" or {body = "...", offset = [x, y, z]}', lambda v: point("", v)),
@@ -79,7 +81,7 @@ def wrong_names(
     used = defaultdict(dict, table)
     mount = table.get("mount", "fixed")
     named_joints = {
-        "gains": used["gains"],
+        **{key: used[key] for key in ("gains", *FIGURES)},
         "default": used["default"],
         "aliases": [alias(v).joint for v in used["aliases"].values()],
         "joint_groups": [joint for group in used["joint_groups"].values() for joint in group],

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gapless.errors import unknown
+from gapless.errors import NameMismatchError, unknown
 from gapless.robots.joints import Alias, Joints, TrackingPoint
 from gapless.robots.rotations import normalise
 from gapless.robots.tree import Hinge, Link, Shape, Tree
@@ -32,7 +32,10 @@ def read(name: str) -> dict[str, Any]:
         Fields of `Robot`, and "lock", the joints (with angles) that the table locks.
     """
     if name not in names():
-        raise unknown("robot", name, names())
+        raise NameMismatchError(
+            f"{unknown('robot', name, names())}. For your own robot give the path of its robot "
+            "file (.toml) or model (.xml, .mjcf, .urdf)"
+        )
     table = _table(name)
     tree, joints = _tree(table), _joints(table)
     points = _points(table.get("tracking", {"links": ["*"]}), tree)
@@ -126,7 +129,7 @@ def _groups(
 def expand(patterns: Iterable[str], known: Iterable[str]) -> tuple[str, ...]:
     """Names as listed; or, with any wildcard, the known names that match, in their own order."""
     patterns = list(patterns)
-    if not any("*" in pattern for pattern in patterns):
+    if not any(set("*?[") & set(pattern) for pattern in patterns):
         return tuple(patterns)
     return tuple(name for name in known if any(fnmatchcase(name, p) for p in patterns))
 

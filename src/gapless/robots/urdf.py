@@ -25,7 +25,7 @@ def read_urdf(
     mount: str | None = None,
     unactuated: Unactuated = "refuse",
     gains: Gains | None = None,
-    aliases: Mapping[str, Alias] | None = None,
+    aliases: Mapping[str, Alias | str] | None = None,
     root: str | None = None,
     default: Mapping[str, float] | None = None,
     folder: Path | None = None,

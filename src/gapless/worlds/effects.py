@@ -42,17 +42,28 @@ class Effects:
     no_load_speed: PerJoint = np.inf
     """Speed at which no driving torque is left, rad/s."""
     backlash: PerJoint = 0.0
-    """Total play between motor and joint, rad."""
+    """Total play between motor and joint, rad: a dead zone of the position error. The controller
+    sees the motor, the log the joint; the play itself has no friction and no hysteresis."""
 
     def __post_init__(self) -> None:
-        signed = {"encoder_bias"}
+        signed, open_ended = {"encoder_bias"}, {"corner_speed", "no_load_speed"}
         for f in fields(self):
-            value = np.asarray(getattr(self, f.name))
-            if np.isnan(value).any() or (f.name not in signed and (value < 0).any()):
-                raise ModelError(f"effect {f.name} is {value}; expected numbers >= 0")
+            value = np.asarray(getattr(self, f.name), float)
+            bad = np.isnan(value) | ((value < 0) & (f.name not in signed))
+            bad |= np.isinf(value) & (f.name not in open_ended)
+            bad |= (value == 0) & (f.name == "stribeck_speed")
+            if bad.any():
+                raise ModelError(f"effect {f.name} is {value}; expected finite numbers above 0")
 
     def resolve(self, joints: int) -> Effects:
         """The same with every field a (J,) array."""
+        for f in fields(self):
+            shape = np.shape(getattr(self, f.name))
+            if shape not in ((), (joints,)):
+                raise ModelError(
+                    f"effect {f.name} has shape {shape}; expected a number or {joints} numbers, "
+                    "one a joint"
+                )
         return Effects(
             **{
                 f.name: np.broadcast_to(np.asarray(getattr(self, f.name), float), joints)
@@ -71,8 +82,8 @@ class Effects:
         )
 
     def fingerprint(self) -> str:
-        """Hash of all values; empty for the ideal actuator."""
-        if self == Effects():
+        """Hash of all values, resolved; empty for the ideal actuator."""
+        if self == Effects().resolve(len(np.atleast_1d(self.delay))):
             return ""
         parts = [np.asarray(getattr(self, f.name), float).tobytes() for f in fields(self)]
         return hashlib.sha256(b"|".join(parts)).hexdigest()[:16]
@@ -121,6 +132,10 @@ class PdLaw:
         """kp·error - kd·dq, within the effort limits, N·m."""
         return np.clip(self.kp * error - self.kd * dq, -self.effort, self.effort)
 
+    def per_sample(self) -> PdLaw:
+        """The same for (n, T, J) arrays."""
+        return PdLaw(self.kp[:, None], self.kd[:, None], self.effort[:, None])
+
 
 def added_torque(
     effects: Effects, law: PdLaw, error: np.ndarray, dq: np.ndarray, damping_cap: np.ndarray
@@ -134,11 +149,15 @@ def added_torque(
         dq: joint velocity, rad/s.
         damping_cap: (J,) largest friction slope an explicit step stays stable with, N·m·s/rad.
     """
-    native = law.torque(error, dq)
+    motor = motor_torque(effects, law, error, dq)
+    return motor - law.torque(error, dq) - _dry_friction(motor, dq, effects, damping_cap)
+
+
+def motor_torque(effects: Effects, law: PdLaw, error: np.ndarray, dq: np.ndarray) -> np.ndarray:
+    """What the motor applies, before friction: PD through the play, within its speed limit, N·m."""
     half = effects.backlash / 2
     engaged = np.sign(error) * np.maximum(np.abs(error) - half, 0.0)
-    motor = _speed_limited(law.torque(engaged, dq), dq, law.effort, effects)
-    return motor - native - _dry_friction(motor, dq, effects, damping_cap)
+    return _speed_limited(law.torque(engaged, dq), dq, law.effort, effects)
 
 
 def _speed_limited(

@@ -6,7 +6,13 @@ import mujoco
 import numpy as np
 from mujoco import rollout as mj_rollout
 
-from gapless.worlds.effects import Effects, PdLaw, added_torque, spread_over_substeps
+from gapless.worlds.effects import (
+    Effects,
+    PdLaw,
+    added_torque,
+    motor_torque,
+    spread_over_substeps,
+)
 from gapless.worlds.packing import Layout
 
 BUFFER_BYTES = 96 * 2**20
@@ -92,6 +98,22 @@ class Engine:
             out[:, first + 1 : last + 1] = advance(models, out[:, first], control, push)
         return out, self._validity(out)
 
+    def applied_torque(
+        self,
+        packed: np.ndarray,
+        targets: np.ndarray,
+        history: np.ndarray,
+        models: list[mujoco.MjModel],
+    ) -> np.ndarray:
+        """(n, T+1, J) motor torque at each sample, under the target still in force, N·m."""
+        control = spread_over_substeps(
+            targets, history, self.effects.delay, self.rate, self.substeps
+        )[:, self.substeps - 1 :: self.substeps]
+        q, dq = packed[:, 1:, self.layout.q], packed[:, 1:, self.layout.dq]
+        law = self._law(models).per_sample()
+        torque = motor_torque(self.effects, law, control - q - self.effects.encoder_bias, dq)
+        return np.concatenate([np.full_like(torque[:, :1], np.nan), torque], axis=1)
+
     def _validity(self, out: np.ndarray) -> np.ndarray:
         """mujoco.rollout freezes a copy at its first warning: its clock then stands still."""
         expected = out[:, :1, 0] + np.arange(out.shape[1]) / self.rate
@@ -129,7 +151,7 @@ class Engine:
             extra = added_torque(self.effects, law, control[:, k] - q, dq, self.damping_cap)
             extra = extra if push is None else extra + push[:, k]
             both = np.concatenate([control[:, k], self._on_dofs(extra)], axis=1)[:, None]
-            both = np.nan_to_num(both)  # only a copy that has already diverged gets here
+            both[~np.isfinite(now).all(axis=1)] = 0.0  # a diverged copy is marked by its state
             states, _ = self.pool.rollout(
                 models, self.data, now, both, control_spec=CONTROL_AND_TORQUE
             )

@@ -47,6 +47,10 @@ class MujocoWorld:
         capture_warnings()
         self._robot = robot
         self._rate = float(rate or robot.rate)
+        if not (0 < self._rate < np.inf and 0 < physics_step < np.inf):
+            raise SimulationError(
+                f"rate {self._rate:g} Hz and physics step {physics_step:g} s must be above 0"
+            )
         self._physics_step = physics_step
         self._threads = threads or os.cpu_count() or 1
         self.substeps = max(1, int(np.ceil(1 / (self._rate * physics_step) - 1e-9)))
@@ -96,7 +100,7 @@ class MujocoWorld:
             rate=self._rate,
             robot=self._robot.name,
             model_hash=self._robot.fingerprint(),
-            effects_hash=self._effects_given.fingerprint(),
+            effects_hash=self.effects.fingerprint(),
         )
 
     @property
@@ -196,10 +200,13 @@ class MujocoWorld:
         """Play (n, T, J) targets from a state; see `World.rollout`."""
         targets = self._finite("targets", targets)
         torques = None if torques is None else self._finite("torques", torques)
-        earlier = targets[:, :1] if history is None or not history.shape[1] else history
+        earlier = state.q[:, None] if history is None or not history.shape[1] else history
+        if len(targets) != len(state):
+            raise SimulationError(f"{len(targets)} rows of targets for {len(state)} start states")
         models = self._models_for(len(state), conditions)
         packed, valid = self._engine.play(self._start(state), targets, torques, earlier, models)
-        return self._reported(packed, valid)  # type: ignore[return-value]
+        applied = self._engine.applied_torque(packed, targets, earlier, models)
+        return replace(self._reported(packed, valid), torque=applied)  # type: ignore[return-value]
 
     def _finite(self, name: str, values: np.ndarray) -> np.ndarray:
         """MuJoCo turns a NaN control into zero and goes on; such a command is refused here."""
@@ -235,6 +242,8 @@ class MujocoWorld:
     ) -> list[mujoco.MjModel]:
         if conditions is None:
             return [self._model] * copies
+        if len(conditions) != copies:
+            raise SimulationError(f"{len(conditions)} conditions for {copies} copies")
         return [self._variant(c) for c in conditions]
 
     def _variant(self, conditions: Conditions) -> mujoco.MjModel:

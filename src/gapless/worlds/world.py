@@ -52,9 +52,12 @@ class Trajectory(State):
 
     Attributes:
         valid: (n, T+1) False from the moment a copy diverged; such samples are never scored.
+        torque: (n, T+1, J) what the motors apply when a sample is taken, under the target still in
+            force, N·m; NaN at the start.
     """
 
     valid: np.ndarray = None  # type: ignore[assignment]
+    torque: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -163,7 +166,7 @@ class World(Protocol):
             state: start of the n copies; not kept, `step` is not affected.
             targets: absolute joint positions, each held for one control step, rad.
             torques: extra joint torques held alike, N·m.
-            history: (n, H, J) targets before the first, newest last; None repeats the first.
+            history: (n, H, J) targets before the first, newest last; None is the start position.
             conditions: payload and gains of each copy, where they differ from the robot's.
         """
         ...

@@ -21,7 +21,7 @@ def clocked(intervals, seed=0):
 def test_linear_is_exact_at_samples(intervals):
     """A grid point on a sample returns that sample, bit for bit."""
     time, values = clocked(intervals)
-    assert np.array_equal(resample.linear(time, values, time, 1.0), values)
+    assert np.array_equal(resample.Resampler(time, time, 1.0).linear(values), values)
 
 
 @given(steps, st.integers(10, 200))
@@ -29,7 +29,7 @@ def test_linear_stays_between_its_neighbours(intervals, rate):
     """No overshoot, no value outside the range of the two samples around it."""
     time, values = clocked(intervals)
     at = resample.grid(0.0, time[-1], rate)
-    out = resample.linear(time, values, at, 1.0)
+    out = resample.Resampler(time, at, 1.0).linear(values)
     left = np.clip(np.searchsorted(time, at, side="right") - 1, 0, len(time) - 2)
     low = np.minimum(values[left], values[left + 1]) - 1e-6
     high = np.maximum(values[left], values[left + 1]) + 1e-6
@@ -44,7 +44,7 @@ def test_nothing_crosses_a_gap(intervals, where, gap):
     intervals[where] = gap
     time, values = clocked(intervals)
     at = resample.grid(0.0, time[-1], 100)
-    out = resample.linear(time, values, at, 0.1)
+    out = resample.Resampler(time, at, 0.1).linear(values)
     slack = 1e-6
     inside = (at > time[where] + slack) & (at < time[where + 1] - slack)
     assert np.isnan(out[inside]).all()
@@ -57,7 +57,7 @@ def test_commands_are_held_not_blended(intervals):
     """Every resampled command is one that was issued, and the one in force at its own time."""
     time, values = clocked(intervals)
     at = resample.grid(0.0, time[-1], 50)
-    out = resample.held(time, values, at, 1.0)
+    out = resample.Resampler(time, at, 1.0).held(values)
     index = [np.flatnonzero((values == row).all(axis=1)) for row in out]
     assert all(len(i) == 1 for i in index)
     half = 0.5 * min(0.02, np.median(np.diff(time)))
@@ -70,13 +70,13 @@ def test_jitter_does_not_shift_commands():
     at = np.arange(200) / 50
     time = at + rng.uniform(-0.004, 0.004, len(at))
     values = np.arange(200.0)[:, None]
-    assert np.array_equal(resample.held(time, values, at, 0.1), values)
+    assert np.array_equal(resample.Resampler(time, at, 0.1).held(values), values)
 
 
 def test_old_commands_are_not_held_forever():
     """A command older than the largest gap is unknown, as is one before the first."""
     time, values = np.array([1.0, 1.02, 1.04]), np.ones((3, 1))
-    out = resample.held(time, values, np.array([0.5, 1.03, 1.1, 2.0]), 0.1)[:, 0]
+    out = resample.Resampler(time, np.array([0.5, 1.03, 1.1, 2.0]), 0.1).held(values)[:, 0]
     assert np.isnan(out).tolist() == [True, False, False, True]
 
 
@@ -90,7 +90,7 @@ def test_rotations_ignore_sign_flips(seed):
     quats = np.stack([np.cos(angle / 2), np.sin(angle / 2), 0 * angle, 0 * angle], axis=1)
     flipped = quats * rng.choice([-1.0, 1.0], 30)[:, None]
     at = resample.grid(0, time[-1], 120)
-    a, b = (resample.rotations(time, q, at, 0.1) for q in (quats, flipped))
+    a, b = (resample.Resampler(time, at, 0.1).rotations(q) for q in (quats, flipped))
     np.testing.assert_allclose(a * np.sign(a[:1, :1]), b * np.sign(b[:1, :1]), atol=1e-12)
     np.testing.assert_allclose(np.linalg.norm(b, axis=1), 1.0)
     assert np.all(np.sum(b[1:] * b[:-1], axis=1) > 0)

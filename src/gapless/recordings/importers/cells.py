@@ -79,8 +79,11 @@ def lists(values: pa.ChunkedArray, where: str) -> np.ndarray:
         raise FormatError(f"{where} is empty in all {len(text)} rows")
     parts = pc.split_pattern(pc.ascii_trim(text.filter(~missing), " []()"), ",")
     width = _width(parts, where)
+    values = _floats(parts.flatten(), where).reshape(-1, width)
+    if not missing.any():
+        return values
     result = np.full((len(text), width), np.nan)
-    result[~missing] = _floats(parts.flatten(), where).reshape(-1, width)
+    result[~missing] = values
     return result
 
 

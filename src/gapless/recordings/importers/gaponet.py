@@ -72,6 +72,9 @@ def _file(path: Path, unloaded: Path | None, options: ReadOptions) -> list[RawLo
             f"{path}: real_dof_positions of shape (rows, samples) or (rows, samples, joints) "
             f"expected; it has { ({k: v.shape for k, v in data.items()}) }"
         )
+    odd = {k: data[k].shape for k in CHANNELS if k in data and data[k].shape != q.shape}
+    if odd:
+        raise FormatError(f"{path}: {odd} differ in shape from real_dof_positions {q.shape}")
     logs = _single(path, data, options) if q.ndim == 2 else _whole_body(path, data, options)
     if unloaded is not None:
         return _label(logs, unloaded, options.problems)
@@ -145,12 +148,12 @@ def _row(
     row: int,
     columns: list[int],
 ) -> RawLog:
-    streams = {}
+    streams, time = {}, np.arange(len(data["real_dof_positions"][row])) / RATE
     for key, channel in CHANNELS.items():
         if key in data:
             values = data[key][row].astype(float)
             values = values[:, None] if values.ndim == 1 else values[:, columns]
-            streams[channel] = Stream(np.arange(len(values)) / RATE, values)
+            streams[channel] = Stream(time, values)
     notes = (f"no clock in the file: {RATE:g} Hz assumed",)
     return RawLog(name, joints, streams, "acts_after", "s", "rad", source=str(path), notes=notes)
 

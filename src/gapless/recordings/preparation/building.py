@@ -15,7 +15,7 @@ from gapless.recordings.preparation import clock, orientation, placement, qualit
 from gapless.recordings.preparation.delay import Delay
 from gapless.recordings.preparation.episodes import MIN_FRAMES, Frames, cut, frames
 from gapless.recordings.preparation.naming import Arranged
-from gapless.recordings.preparation.resample import fill
+from gapless.recordings.preparation.resample import fill, slope
 from gapless.recordings.rawlog import RawLog
 from gapless.recordings.recording import Recording
 
@@ -78,9 +78,10 @@ def build(builder: Builder, moved: int) -> Built:
 
 
 def _append(builder: Builder, built: Built, made: Frames) -> None:
-    q = _with_held(builder, fill(made.values["q"]))
+    q = fill(_with_held(builder, made.values["q"]))
     target = made.values.get("target")
-    dq, source, findings = units.velocity(q, made.mask, made.values.get("dq"), builder.rate)
+    speed = slope(q, made.mask, builder.rate)
+    dq, source, findings = units.velocity(speed, made.mask, made.values.get("dq"))
     channels = {k: v for k, v in made.values.items() if k not in ("q", "target", "dq")}
     # Where nothing was commanded beside the target, the motor got no feed-forward.
     channels |= {k: np.nan_to_num(channels[k]) for k in placement.COMMANDS if k in channels}
@@ -89,7 +90,7 @@ def _append(builder: Builder, built: Built, made: Frames) -> None:
         tuple(builder.robot.joints.names),
         float(builder.rate),
         q,
-        None if target is None else _with_held(builder, fill(target)),
+        None if target is None else fill(_with_held(builder, target)),
         made.mask,
         {"dq": dq, **channels},
         builder.arranged.conditions,
@@ -97,12 +98,12 @@ def _append(builder: Builder, built: Built, made: Frames) -> None:
     )
     built.recordings.append(recording)
     built.findings += findings
-    speed = units.speed_problem(q, made.mask, builder.rate, builder.robot.joints)
-    built.problems += [] if speed is None else [speed]
+    problem = units.speed_problem(speed, made.mask, builder.robot.joints)
+    built.problems += [] if problem is None else [problem]
 
 
 def _with_held(builder: Builder, values: np.ndarray) -> np.ndarray:
-    out = values.copy()
+    out = values.copy() if builder.arranged.conditions.held else values
     for joint, position in builder.arranged.conditions.held.items():
         out[:, builder.robot.joints.names.index(joint)] = position
     return out

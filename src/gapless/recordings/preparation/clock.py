@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
 from gapless.errors import DataError
 from gapless.recordings.rawlog import TimeUnit
 
+Result = TypeVar("Result")
 SECONDS: dict[TimeUnit, float] = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 SHORTEST, LONGEST = 0.2e-3, 0.2
 """Plausible sampling intervals of a robot's log, s."""
@@ -32,12 +35,31 @@ class Ordered:
     duplicates: int
     late: int
 
+    @property
+    def untouched(self) -> bool:
+        """Whether all rows stay, in their order."""
+        return len(self.groups) == 1 and not self.duplicates and not self.late
+
+
+def once_a_clock(make: Callable[[np.ndarray], Result]) -> Callable[[np.ndarray], Result]:
+    """Compute something once for each time array: the streams of a log often share theirs."""
+    made: dict[int, tuple[np.ndarray, Result]] = {}
+
+    def get(time: np.ndarray) -> Result:
+        if id(time) not in made:
+            made[id(time)] = (time, make(time))  # kept, so that its id stays its own
+        return made[id(time)][1]
+
+    return get
+
 
 def interval(time: np.ndarray) -> float:
     """Median forward step of a clock, in its own unit; NaN where it never advances."""
-    steps = np.diff(time)
-    steps = steps[steps > 0]
-    return float(np.median(steps)) if len(steps) else float("nan")
+    steps = time[1:] - time[:-1]
+    steps = np.sort(steps[steps > 0])
+    half = len(steps) // 2
+    # np.median takes ten times as long on a short clip.
+    return float(0.5 * (steps[half] + steps[~half])) if len(steps) else float("nan")
 
 
 def infer_unit(time: np.ndarray, declared: TimeUnit | None) -> TimeUnit:

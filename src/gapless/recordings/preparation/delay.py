@@ -23,6 +23,8 @@ EARLIEST, LATEST = -0.3, 0.5
 """Range of lags that is searched, s."""
 BUDGET = 2e7
 """Products summed for one recording; longer recordings are sampled in BLOCKS windows."""
+AT_ONCE = 100_000
+"""Products formed at once."""
 MOVING = 0.01
 """Standard deviation (rad) a command must have for its joint to be asked."""
 
@@ -87,29 +89,34 @@ def _spread(delay: Delay, used: np.ndarray, joints: int) -> Delay:
 
 
 def _delay(sums: np.ndarray, shifts: np.ndarray) -> Delay:
-    lag, fit, inner, spread = _solve(sums.sum(axis=0), shifts)
-    parts = np.stack([_solve(sums.sum(axis=0) - part, shifts)[0] for part in sums])
-    std = np.sqrt((len(parts) - 1) * np.var(parts, axis=0)) if len(parts) > 1 else np.inf * lag
+    total, count = sums.sum(axis=0), len(sums)
+    # Everything, everything but one block (the jackknife), and each block alone (the drift).
+    solved = _solve(np.concatenate([total[None], total - sums, sums]), shifts)
+    lag, fit, inner, spread = (values[0] for values in solved)
+    left_out = solved[0][1 : 1 + count]
+    std = np.sqrt((count - 1) * np.var(left_out, axis=0)) if count > 1 else np.inf * lag
     confident = inner & (spread > MOVING) & (fit > 0.5) & (std < 0.5)
     pooled, error = _pool(lag, std, confident)
-    return Delay(pooled, error, lag, std, fit, confident, *_drift(sums, shifts))
+    drift = _drift(*(values[1 + count :] for values in solved))
+    return Delay(pooled, error, lag, std, fit, confident, *drift)
 
 
-def _drift(sums: np.ndarray, shifts: np.ndarray) -> tuple[float, float]:
+def _drift(
+    lag: np.ndarray, fit: np.ndarray, inner: np.ndarray, spread: np.ndarray
+) -> tuple[float, float]:
     """Change of the lag over the recording that all joints share, and its standard error.
 
     A line through the blocks' lags; of the joints, the one that changes least, if all change in
     one direction: two clocks move every joint alike.
     """
-    solved = [_solve(part, shifts) for part in sums]
-    lag, fit, inner, spread = (np.stack(parts) for parts in zip(*solved, strict=True))
+    blocks = len(lag)
     use = (inner & (fit > 0.5) & (spread > MOVING)).all(axis=0)
-    if len(sums) < BLOCKS or not use.any():
+    if blocks < BLOCKS or not use.any():
         return 0.0, 0.0
-    x = np.linspace(-0.5, 0.5, len(sums))[:, None]
+    x = np.linspace(-0.5, 0.5, blocks)[:, None]
     change = (x * lag[:, use]).sum(axis=0) / (x**2).sum()
     left = lag[:, use] - lag[:, use].mean(axis=0) - x * change
-    error = np.sqrt((left**2).sum(axis=0) / (len(sums) - 2) / (x**2).sum())
+    error = np.sqrt((left**2).sum(axis=0) / (blocks - 2) / (x**2).sum())
     if np.any(np.sign(change) != np.sign(change[0])):
         return 0.0, float(error.max())
     least = int(np.argmin(np.abs(change)))
@@ -136,40 +143,58 @@ def _sums(recording: Recording, shifts: np.ndarray, blocks: int, used: np.ndarra
     windows = _windows(len(target), shifts, len(used), blocks)
     rows, starts = np.concatenate(windows), np.cumsum([0, *(len(w) for w in windows[:-1])])
     q, out = recording.q[np.ix_(rows, used)], np.empty((blocks, 6, len(shifts), len(used)))
-    for k, shift in enumerate(shifts):
-        weight = (mask[rows] & mask[rows - shift]).astype(float)
-        x, y = target[rows - shift] * weight, q * weight
+    # Several shifts at a time: one would cost short clips more calls than work.
+    for k in range(0, len(shifts), step := max(1, AT_ONCE // q.size)):
+        source = rows - shifts[k : k + step, None]
+        weight = (mask[rows] & mask[source]).astype(float)
+        x, y = target[source] * weight, q * weight
         for i, product in enumerate((weight, x, y, x * x, x * y, y * y)):
-            out[:, i, k] = np.add.reduceat(product, starts, axis=0)
+            reduced = np.add.reduceat(product, starts, axis=1)
+            out[:, i, k : k + step] = reduced.swapaxes(0, 1)
     return out
 
 
 def _solve(
     sums: np.ndarray, shifts: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Best lag a joint, its share explained, whether it lies inside the range, command spread."""
-    n = np.maximum(sums[0], 1.0)
-    xx, xy, yy = (sums[a] - sums[b] * sums[c] / n for a, b, c in ((3, 1, 1), (4, 1, 2), (5, 2, 2)))
+    """Best lag, its share explained, whether it lies inside the range, and the command's spread.
+
+    Args:
+        sums: (N, 6, shifts, joints) moments.
+        shifts: the lags tried.
+
+    Returns:
+        four (N, joints) arrays.
+    """
+    count, x, y, xx, xy, yy = sums.swapaxes(0, 1)
+    n = np.maximum(count, 1.0)
+    xx, xy, yy = xx - x * x / n, xy - x * y / n, yy - y * y / n
     # Rounding leaves a little variance in a constant column; it explains nothing.
     alive = (xx > 1e-9 * n) & (yy > 1e-9 * n)
     left = np.where(alive & (xy > 0), 1 - xy**2 / np.where(alive, xx * yy, 1.0), 1.0)
     best = _nearest_minimum(left, shifts)
-    joints = np.arange(left.shape[1])
     inner = (best > 0) & (best < len(shifts) - 1)
     middle = np.clip(best, 1, len(shifts) - 2)
-    a, b, c = (left[middle + d, joints] for d in (-1, 0, 1))
+    a, b, c = (_at(left, middle + d) for d in (-1, 0, 1))
     bend = a - 2 * b + c
     move = np.where(inner & (bend > 0), (a - c) / (2 * np.where(bend > 0, bend, 1.0)), 0.0)
-    spread = np.sqrt(np.maximum((xx / n)[best, joints], 0.0))
-    return shifts[best] + move, 1 - left[best, joints], inner, spread
+    spread = np.sqrt(np.maximum(_at(xx / n, best), 0.0))
+    return shifts[best] + move, 1 - _at(left, best), inner, spread
+
+
+def _at(values: np.ndarray, best: np.ndarray) -> np.ndarray:
+    """The values (N, shifts, joints) at one shift for each of (N, joints)."""
+    return np.take_along_axis(values, best[:, None], axis=1)[:, 0]
 
 
 def _nearest_minimum(left: np.ndarray, shifts: np.ndarray) -> np.ndarray:
     """Of equally good lags the one nearest to a robot's usual delay: periodic motion has many."""
-    wall = np.full((1, left.shape[1]), np.inf)
-    dip = (left <= np.concatenate([wall, left[:-1]])) & (left <= np.concatenate([left[1:], wall]))
-    good = dip & (left <= left.min(axis=0) + ALIAS)
-    return np.argmin(np.where(good, np.abs(shifts - USUAL)[:, None], np.inf), axis=0)
+    wall = np.full_like(left[:, :1], np.inf)
+    before = np.concatenate([wall, left[:, :-1]], axis=1)
+    after = np.concatenate([left[:, 1:], wall], axis=1)
+    dip = (left <= before) & (left <= after)
+    good = dip & (left <= left.min(axis=1, keepdims=True) + ALIAS)
+    return np.argmin(np.where(good, np.abs(shifts - USUAL)[:, None], np.inf), axis=1)
 
 
 def _pool(lag: np.ndarray, std: np.ndarray, use: np.ndarray) -> tuple[float, float]:

@@ -41,7 +41,8 @@ def cut(streams: dict[str, Stream]) -> tuple[list[dict[str, Stream]], list[Findi
     Raises:
         DataError: the clocks of two streams reset a different number of times.
     """
-    ordered = {name: clock.order(stream.time) for name, stream in streams.items()}
+    order = clock.once_a_clock(clock.order)
+    ordered = {name: order(stream.time) for name, stream in streams.items()}
     groups = len(ordered["q"].groups)
     odd = [name for name, o in ordered.items() if len(o.groups) != groups]
     if odd:
@@ -49,13 +50,21 @@ def cut(streams: dict[str, Stream]) -> tuple[list[dict[str, Stream]], list[Findi
             f"the clock of q restarts {groups - 1} times, but that of {', '.join(odd)} does not: "
             "the streams cannot be placed on one clock; split the log at its restarts"
         )
-    episodes = []
-    for k in range(groups):
-        part = {name: _take(streams[name], o.groups[k]) for name, o in ordered.items()}
-        time = part["q"].time
-        rows = clock.split_gaps(np.arange(len(time)), time)
-        episodes += [{**part, "q": _take(part["q"], r)} for r in rows]
+    if all(o.untouched for o in ordered.values()):
+        parts = [streams]
+    else:
+        parts = [
+            {name: _take(streams[name], o.groups[k]) for name, o in ordered.items()}
+            for k in range(groups)
+        ]
+    episodes = [episode for part in parts for episode in _at_gaps(part)]
     return episodes, _clock_findings(ordered["q"], len(episodes))
+
+
+def _at_gaps(part: dict[str, Stream]) -> list[dict[str, Stream]]:
+    time = part["q"].time
+    rows = clock.split_gaps(np.arange(len(time)), time)
+    return [part] if len(rows) == 1 else [{**part, "q": _take(part["q"], r)} for r in rows]
 
 
 def _take(stream: Stream, rows: np.ndarray) -> Stream:
@@ -88,12 +97,13 @@ def frames(
     if len(at) < MIN_FRAMES:
         return None
     known = {"q", "target", *JOINT_CHANNELS, *BODY_CHANNELS}
+    clocks = clock.once_a_clock(lambda time: resample.Resampler(time, at, _gap(time, max_gap)))
     values = {
-        name: _resampled(name, stream, at, max_gap)
+        name: _resampled(name, stream.values, clocks(stream.time))
         for name, stream in episode.items()
         if name in known and len(stream.time) > 1
     }
-    mask, masked = _masks(episode["q"], values, at, max_gap, logged)
+    mask, masked = _masks(values, clocks(episode["q"].time).inside, logged)
     used = np.flatnonzero(mask.any(axis=1))
     if len(used) < MIN_FRAMES:
         return None
@@ -112,25 +122,19 @@ def _gap(time: np.ndarray, max_gap: float | None) -> float:
     return max(DEFAULT_GAP, GAP_SAMPLES * clock.interval(time)) if max_gap is None else max_gap
 
 
-def _resampled(name: str, stream: Stream, at: np.ndarray, max_gap: float | None) -> np.ndarray:
-    gap = _gap(stream.time, max_gap)
+def _resampled(name: str, values: np.ndarray, resampler: resample.Resampler) -> np.ndarray:
     if name in HELD:
-        return resample.held(stream.time, stream.values, at, gap)
+        return resampler.held(values)
     if name.endswith("_wxyz"):
-        return resample.rotations(stream.time, stream.values, at, gap)
-    return resample.linear(stream.time, stream.values, at, gap)
+        return resampler.rotations(values)
+    return resampler.linear(values)
 
 
 def _masks(
-    q: Stream,
-    values: dict[str, np.ndarray],
-    at: np.ndarray,
-    max_gap: float | None,
-    logged: np.ndarray,
+    values: dict[str, np.ndarray], inside: np.ndarray, logged: np.ndarray
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """Usable samples, and the unusable ones of logged joints by reason (each counted once)."""
-    ones = np.ones((len(q.time), 1))
-    gap = ~np.isfinite(resample.linear(q.time, ones, at, _gap(q.time, max_gap))) & logged
+    gap = ~inside[:, None] & logged
     missing = ~np.isfinite(values["q"]) & logged & ~gap
     no_command = np.zeros_like(gap)
     if "target" in values:

@@ -68,18 +68,18 @@ def _arranged(
     joints: int,
     degrees: bool,
 ) -> Stream:
-    values = np.asarray(stream.values, dtype=float)
-    values = np.where(np.isfinite(values), values, np.nan)
+    values = np.array(stream.values, dtype=float)
+    values[np.isinf(values)] = np.nan
     if degrees and name in ANGULAR:
-        values = np.deg2rad(values)
+        np.deg2rad(values, out=values)
     if name not in JOINT_STREAMS:
         return Stream(stream.time, values)
     if values.shape[1] != len(aliases):
         raise DataError(f"{name} has {values.shape[1]} columns for {len(aliases)} joints")
     if name in SIGNED:
-        values = values * np.array([a.sign for a in aliases])
+        values *= np.array([a.sign for a in aliases])
     if name in SHIFTED:
-        values = values + np.array([a.offset for a in aliases])
+        values += np.array([a.offset for a in aliases])
     out = np.full((len(values), joints), np.nan)
     out[:, columns] = values
     return Stream(stream.time, out)

@@ -113,16 +113,13 @@ def _in_seconds(log: RawLog, options: ImportOptions) -> RawLog:
     """The log with all clocks in seconds; streams must tick in one unit."""
     declared = options.time_unit or log.time_unit
     unit = clock.infer_unit(np.asarray(log.streams["q"].time, dtype=float), declared)
-    streams = {}
-    for name, stream in log.streams.items():
-        time = np.asarray(stream.time, dtype=float)
-        if len(time) > 2 and name == "target":
-            found = clock.infer_unit(time, declared)
-            if found != unit:
-                raise DataError(
-                    f"q is logged in {unit!r} and {name} in {found!r}; one clock is needed"
-                )
-        streams[name] = Stream(time * clock.SECONDS[unit], stream.values)
+    target = log.streams.get("target", log.streams["q"]).time
+    if len(target) > 2 and target is not log.streams["q"].time:
+        found = clock.infer_unit(np.asarray(target, dtype=float), declared)
+        if found != unit:
+            raise DataError(f"q is logged in {unit!r} and target in {found!r}; one clock is needed")
+    seconds = clock.once_a_clock(lambda time: np.asarray(time, dtype=float) * clock.SECONDS[unit])
+    streams = {name: Stream(seconds(s.time), s.values) for name, s in log.streams.items()}
     return replace(log, streams=streams, time_unit="s")
 
 

@@ -34,9 +34,8 @@ def stuck(recording: Recording) -> tuple[np.ndarray, list[Finding]]:
         return bad, findings
     least = int(np.ceil(STUCK_TIME * recording.rate))
     after = int(STUCK_AFTER * recording.rate)
-    for j, joint in enumerate(recording.joints):
-        if not recording.mask[:, j].any():
-            continue
+    for j in np.flatnonzero(recording.mask.any(axis=0)):
+        joint = recording.joints[j]
         for start, stop in _still(recording.q[:, j], least):
             if np.ptp(recording.target[start : stop - after, j]) > STUCK_MOVE:
                 bad[start:stop, j] = recording.mask[start:stop, j]
@@ -62,7 +61,9 @@ def saturated(recording: Recording) -> list[Finding]:
         ("imu_acc", "imu_clipped"),
         ("imu_gyro", "imu_clipped"),
     ):
-        for j, column in enumerate(recording.channels.get(name, np.empty((0, 0))).T):
+        values = recording.channels.get(name, np.empty((0, 0)))
+        for j in np.flatnonzero(np.isfinite(values).any(axis=0)):
+            column = values[:, j]
             count = _flat(column)
             if count:
                 joint = recording.joints[j] if name == "torque" else None
@@ -75,12 +76,13 @@ def saturated(recording: Recording) -> list[Finding]:
 
 def _flat(column: np.ndarray) -> int:
     """Number of samples at the extreme, if they are many, in a row, and not all there is."""
-    size = np.abs(column[np.isfinite(column)])
-    if not len(size) or size.max() == 0 or np.ptp(column[np.isfinite(column)]) == 0:
-        return 0
+    finite = column[np.isfinite(column)]
+    size = np.abs(finite)
     top = size >= size.max() * (1 - 1e-6)
+    if top.sum() < FLAT_COUNT or np.ptp(finite) == 0:
+        return 0
     runs = np.flatnonzero(np.convolve(top, np.ones(FLAT_RUN), "valid") == FLAT_RUN)
-    return int(top.sum()) if len(runs) and top.sum() >= FLAT_COUNT else 0
+    return int(top.sum()) if len(runs) else 0
 
 
 def followed(recording: Recording) -> list[Finding]:
@@ -88,10 +90,14 @@ def followed(recording: Recording) -> list[Finding]:
     used = np.flatnonzero(recording.mask.any(axis=0))
     if recording.target is None or not len(used):
         return []
-    error = np.where(recording.mask, np.abs(recording.target - recording.q), np.nan)[:, used]
-    typical = np.nanmedian(error, axis=0)
+    mask, least = recording.mask[:, used], np.ceil(NOT_FOLLOWED_SHARE * len(used))
+    error = np.abs(recording.target[:, used] - recording.q[:, used])
+    often = 2 * ((error > NOT_FOLLOWED) & mask).sum(axis=0) >= mask.sum(axis=0)
+    if often.sum() < least:  # no need of medians, which cost much more
+        return []
+    typical = np.nanmedian(np.where(mask, error, np.nan), axis=0)
     far = typical > NOT_FOLLOWED
-    if far.sum() < np.ceil(NOT_FOLLOWED_SHARE * len(used)):
+    if far.sum() < least:
         return []
     names = ", ".join(f"{recording.joints[used[k]]} {typical[k]:.2f}" for k in np.flatnonzero(far))
     text = (
@@ -103,11 +109,13 @@ def followed(recording: Recording) -> list[Finding]:
 
 def beyond_limits(recording: Recording, robot: Robot) -> list[Finding]:
     """Joints outside their limits: the log's zero or sign may differ from the model's."""
-    q = np.where(recording.mask, recording.q, np.nan)
-    out = np.maximum(q - robot.joints.upper, robot.joints.lower - q)
+    lower, upper = robot.joints.lower, robot.joints.upper
+    beyond = (recording.q > upper + BEYOND_LIMIT) | (recording.q < lower - BEYOND_LIMIT)
     findings = []
-    for j in np.flatnonzero((out > BEYOND_LIMIT).any(axis=0)):
-        count, most = int((out[:, j] > BEYOND_LIMIT).sum()), float(np.nanmax(out[:, j]))
+    for j in np.flatnonzero((beyond & recording.mask).any(axis=0)):
+        q = recording.q[recording.mask[:, j], j]
+        out = np.maximum(q - upper[j], lower[j] - q)
+        count, most = int((out > BEYOND_LIMIT).sum()), float(out.max())
         text = (
             f"{recording.joints[j]} is up to {most:.2f} rad outside its limits in {count} samples; "
             "the log's zero or sign may differ from the model's"

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
+
 import numpy as np
+
+from gapless.recordings.preparation import clock
 
 SNAP = 1e-6
 """Share of a sampling interval within which a grid point counts as the sample itself."""
@@ -13,48 +18,91 @@ def grid(start: float, stop: float, rate: float) -> np.ndarray:
     return start + np.arange(int(np.floor((stop - start) * rate + SNAP)) + 1) / rate
 
 
-def linear(time: np.ndarray, values: np.ndarray, at: np.ndarray, max_gap: float) -> np.ndarray:
-    """Interpolate inside segments.
+@dataclass(frozen=True)
+class Resampler:
+    """One clock brought onto one grid; streams that share the clock share the work.
 
-    Args:
+    Attributes:
         time: (T,) strictly increasing seconds.
-        values: (T, k); NaN where nothing was logged.
-        at: (N,) seconds.
+        at: (N,) seconds of the grid.
         max_gap: neighbours further apart than this are not connected, s.
-
-    Returns:
-        (N, k) values; NaN before, after and inside gaps, and beside a NaN.
     """
-    left, weight, apart = _bracket(time, at)
-    right = np.minimum(left + 1, len(time) - 1)
-    low, high = values[left], values[right]
-    mixed = low + weight[:, None] * (high - low)
-    out = np.where((weight == 0)[:, None], low, np.where((weight == 1)[:, None], high, mixed))
-    inside = (weight == 0) | (weight == 1) | (apart <= max_gap * (1 + SNAP))
-    return np.where((inside & _within(time, at))[:, None], out, np.nan)
 
+    time: np.ndarray
+    at: np.ndarray
+    max_gap: float
 
-def held(time: np.ndarray, values: np.ndarray, at: np.ndarray, max_gap: float) -> np.ndarray:
-    """Commands: the last value issued at or before each grid point (zero-order hold).
+    def linear(self, values: np.ndarray) -> np.ndarray:
+        """Interpolate (T, k) values inside segments; NaN outside, in gaps and beside a NaN."""
+        left, source, weight = self._bracket
+        if not weight.any():
+            out = values[source]
+        else:  # in place, because a long log is slow for its memory
+            low, out = values[left], values[np.minimum(left + 1, len(values) - 1)]
+            out -= low
+            out *= weight[:, None]
+            out += low
+            exact = np.flatnonzero(weight == 0)
+            out[exact] = values[source[exact]]
+        out[~self.inside] = np.nan
+        return out
 
-    A command belongs to the grid step its time rounds to, so that jitter of less than half an
-    interval does not shift it by a whole step.
+    def held(self, values: np.ndarray) -> np.ndarray:
+        """Commands: the last value issued at or before each grid point (zero-order hold).
 
-    Returns:
-        (N, k) values; NaN before the first command and where the last one is older than max_gap.
-    """
-    early = 0.5 * min(_typical(at), _typical(time))
-    index = np.searchsorted(time, at + early * (1 - SNAP), side="right") - 1
-    age = at - time[np.maximum(index, 0)]
-    known = (index >= 0) & (age <= max_gap * (1 + SNAP))
-    return np.where(known[:, None], values[np.maximum(index, 0)], np.nan)
+        A command belongs to the grid step its time rounds to, so that jitter of less than half an
+        interval does not shift it by a whole step.
 
+        Returns:
+            (N, k) values; NaN before the first command and where the last one is older than
+            max_gap.
+        """
+        source, known = self._last
+        out = values[source]
+        out[~known] = np.nan
+        return out
 
-def rotations(time: np.ndarray, quats: np.ndarray, at: np.ndarray, max_gap: float) -> np.ndarray:
-    """Interpolate unit quaternions along the shorter arc (normalised linear)."""
-    mixed = linear(time, continuous(quats), at, max_gap)
-    norm = np.linalg.norm(mixed, axis=1, keepdims=True)
-    return continuous(mixed / np.where(norm > 0, norm, np.nan))
+    def rotations(self, quats: np.ndarray) -> np.ndarray:
+        """Interpolate unit quaternions along the shorter arc (normalised linear)."""
+        mixed = self.linear(continuous(quats))
+        norm = np.linalg.norm(mixed, axis=1, keepdims=True)
+        return continuous(mixed / np.where(norm > 0, norm, np.nan))
+
+    @cached_property
+    def inside(self) -> np.ndarray:
+        """(N,) grid points on a sample, or between two that are near enough."""
+        left, _, weight = self._bracket
+        tolerance = SNAP * self._typical
+        within = (self.at >= self.time[0] - tolerance) & (self.at <= self.time[-1] + tolerance)
+        right = np.minimum(left + 1, len(self.time) - 1)
+        apart = self.time[right] - self.time[left]
+        return within & ((weight == 0) | (apart <= self.max_gap * (1 + SNAP)))
+
+    @cached_property
+    def _typical(self) -> float:
+        return clock.interval(self.time)
+
+    @cached_property
+    def _bracket(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Left neighbour, the sample itself where there is one, and else the right one's weight."""
+        time, at, tolerance = self.time, self.at, SNAP * self._typical
+        left = np.clip(np.searchsorted(time, at, side="right") - 1, 0, max(len(time) - 2, 0))
+        right = np.minimum(left + 1, len(time) - 1)
+        since, until = at - time[left], time[right] - at
+        on_right = (until <= tolerance) & (since > tolerance)
+        on_sample = on_right | (since <= tolerance)
+        apart = since + until
+        weight = since / np.where(apart > 0, apart, 1.0)
+        return left, np.where(on_right, right, left), np.where(on_sample, 0.0, weight)
+
+    @cached_property
+    def _last(self) -> tuple[np.ndarray, np.ndarray]:
+        """The command in force at each grid point, and whether there is one."""
+        early = 0.5 * min(clock.interval(self.at), self._typical)
+        index = np.searchsorted(self.time, self.at + early * (1 - SNAP), side="right") - 1
+        source = np.maximum(index, 0)
+        age = self.at - self.time[source]
+        return source, (index >= 0) & (age <= self.max_gap * (1 + SNAP))
 
 
 def continuous(quats: np.ndarray) -> np.ndarray:
@@ -80,29 +128,12 @@ def fill(values: np.ndarray) -> np.ndarray:
 
 def slope(values: np.ndarray, mask: np.ndarray, rate: float) -> np.ndarray:
     """Rate of change by central differences inside valid segments, one-sided at their ends."""
-    step = np.diff(values, axis=0) * rate
+    step = np.diff(values, axis=0)
     joined = mask[1:] & mask[:-1]
-    pad = np.zeros((1, values.shape[1]))
-    total = np.concatenate([step * joined, pad]) + np.concatenate([pad, step * joined])
-    count = np.concatenate([joined, pad > 0]).astype(int) + np.concatenate([pad > 0, joined])
-    return total / np.maximum(count, 1)
-
-
-def _bracket(time: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Left neighbour, weight of the right one (0 and 1 snapped) and their distance."""
-    tolerance = SNAP * _typical(time)
-    left = np.clip(np.searchsorted(time, at, side="right") - 1, 0, max(len(time) - 2, 0))
-    right = np.minimum(left + 1, len(time) - 1)
-    apart = time[right] - time[left]
-    weight = np.clip((at - time[left]) / np.where(apart > 0, apart, 1.0), 0.0, 1.0)
-    weight = np.where(np.abs(at - time[left]) <= tolerance, 0.0, weight)
-    return left, np.where(np.abs(at - time[right]) <= tolerance, 1.0, weight), apart
-
-
-def _within(time: np.ndarray, at: np.ndarray) -> np.ndarray:
-    tolerance = SNAP * _typical(time)
-    return (at >= time[0] - tolerance) & (at <= time[-1] + tolerance)
-
-
-def _typical(time: np.ndarray) -> float:
-    return float(np.median(np.diff(time))) if len(time) > 1 else 1.0
+    step *= joined * rate
+    total, count = np.zeros(values.shape), np.zeros(values.shape, np.int8)
+    total[:-1], count[:-1] = step, joined
+    total[1:] += step
+    count[1:] += joined
+    total /= np.maximum(count, 1)
+    return total

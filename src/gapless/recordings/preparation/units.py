@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gapless.recordings.findings import Finding
-from gapless.recordings.preparation.resample import slope
 
 if TYPE_CHECKING:
     from gapless.robots.joints import Joints
@@ -49,10 +48,16 @@ def tiny_angles(q: np.ndarray, mask: np.ndarray) -> list[Finding]:
     return [Finding("warning", "angles_tiny", text)]
 
 
-def speed_problem(q: np.ndarray, mask: np.ndarray, rate: float, joints: Joints) -> str | None:
-    """Say so if joints move far beyond their speed limits: the clock's unit is wrong."""
-    speed = np.where(mask, np.abs(slope(q, mask, rate)), 0.0)
-    if not (speed > 5 * joints.velocity).any():
+def speed_problem(dq: np.ndarray, mask: np.ndarray, joints: Joints) -> str | None:
+    """Say so if joints move far beyond their speed limits: the clock's unit is wrong.
+
+    Args:
+        dq: (T, J) differentiated positions, rad/s.
+        mask: (T, J) usable samples.
+        joints: the robot's joints.
+    """
+    speed = np.abs(dq)
+    if not ((speed > 5 * joints.velocity) & mask).any():
         return None
     high = np.array([_high(np.where(m, s, np.nan)) for s, m in zip(speed.T, mask.T, strict=True)])
     moving = high > MOVING
@@ -68,20 +73,26 @@ def speed_problem(q: np.ndarray, mask: np.ndarray, rate: float, joints: Joints) 
 
 
 def velocity(
-    q: np.ndarray, mask: np.ndarray, logged: np.ndarray | None, rate: float
+    derived: np.ndarray, mask: np.ndarray, logged: np.ndarray | None
 ) -> tuple[np.ndarray, str, list[Finding]]:
     """Joint velocities: as logged where they agree with the positions, else differentiated.
+
+    Args:
+        derived: (T, J) differentiated positions, rad/s.
+        mask: (T, J) usable samples.
+        logged: (T, J) as the log has them, or None.
 
     Returns:
         (T, J) rad/s without NaN, "logged" or "differentiated", and what there is to say.
     """
-    derived = slope(q, mask, rate)
     if logged is None:
         return derived, "differentiated", []
-    usable = mask & np.isfinite(logged)
-    scale, agreement = _agreement(derived, np.where(usable, logged, 0.0), usable)
+    lacking = ~(mask & np.isfinite(logged))
+    scale, agreement = _agreement(_zero(derived, lacking), _zero(logged, lacking))
     if agreement > 0.5 and 0.5 < scale < 2.0:
-        return np.where(usable, logged, np.where(mask, derived, 0.0)), "logged", []
+        logged = logged.copy()
+        logged[lacking] = np.where(mask[lacking], derived[lacking], 0.0)
+        return logged, "logged", []
     unit = " (deg/s?)" if 30 < 1 / max(abs(scale), 1e-9) < 120 else ""
     text = (
         f"logged velocities do not match the positions{unit}: scale {scale:.3g}, correlation "
@@ -90,10 +101,16 @@ def velocity(
     return derived, "differentiated", [Finding("warning", "velocity_mismatch", text)]
 
 
-def _agreement(derived: np.ndarray, logged: np.ndarray, usable: np.ndarray) -> tuple[float, float]:
+def _zero(values: np.ndarray, where: np.ndarray) -> np.ndarray:
+    out = values.copy()
+    out[where] = 0.0
+    return out
+
+
+def _agreement(derived: np.ndarray, logged: np.ndarray) -> tuple[float, float]:
     """Scale (derived over logged) and correlation, medians over joints that move."""
-    a, b = _smooth(np.where(usable, derived, 0.0)), _smooth(logged)
-    aa, bb, ab = (a * a).sum(axis=0), (b * b).sum(axis=0), (a * b).sum(axis=0)
+    a, b = _smooth(derived), _smooth(logged)
+    aa, bb, ab = (np.einsum("tj,tj->j", u, v) for u, v in ((a, a), (b, b), (a, b)))
     moving = aa > MOVING**2 * len(a)
     if not moving.any():
         return 1.0, 1.0
@@ -104,7 +121,8 @@ def _agreement(derived: np.ndarray, logged: np.ndarray, usable: np.ndarray) -> t
 
 def _smooth(values: np.ndarray, width: int = 5) -> np.ndarray:
     """Moving average: quantised positions make noisy differences."""
-    total = np.cumsum(np.concatenate([np.zeros((1, values.shape[1])), values]), axis=0)
+    total = np.zeros((len(values) + 1, values.shape[1]))
+    np.cumsum(values, axis=0, out=total[1:])
     return (total[width:] - total[:-width]) / width
 
 

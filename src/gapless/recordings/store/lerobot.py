@@ -68,7 +68,10 @@ class Feature:
 
     def pack(self, values: np.ndarray) -> pa.Array:
         """Arrow column of a (T, k) array."""
-        flat = pa.array(np.ascontiguousarray(values).reshape(-1), _ARROW[self.dtype])
+        flat = np.ascontiguousarray(values, self.dtype).reshape(-1)
+        bits = np.packbits(flat, bitorder="little") if self.dtype == "bool" else flat
+        buffers = [None, pa.py_buffer(bits)]
+        flat = pa.Array.from_buffers(_ARROW[self.dtype], len(flat), buffers)
         if len(self.names) == 1:
             return flat
         return pa.FixedSizeListArray.from_arrays(flat, len(self.names))

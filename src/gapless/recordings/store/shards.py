@@ -96,8 +96,8 @@ class ShardWriter:
         if self._open is not None:
             sink, writer = self._open
             self._open = None
-            writer.close()
-            sink.close()
+            with sink:
+                writer.close()
 
 
 class Parking:
@@ -110,7 +110,7 @@ class Parking:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._paths: list[Path] = []
-        self._open: tuple[pa.NativeFile, pa.RecordBatchWriter, pa.Schema] | None = None
+        self._open: tuple[pa.NativeFile, pa.ipc.RecordBatchStreamWriter, pa.Schema] | None = None
         folder.mkdir()
 
     def add(self, columns: Mapping[str, pa.Array]) -> None:
@@ -118,7 +118,7 @@ class Parking:
         batch = pa.record_batch(columns)
         self._room(batch.schema).write_batch(batch)
 
-    def _room(self, schema: pa.Schema) -> pa.RecordBatchWriter:
+    def _room(self, schema: pa.Schema) -> pa.ipc.RecordBatchStreamWriter:
         if self._open is not None:
             sink, writer, known = self._open
             if known == schema and sink.tell() < lerobot.FILE_MEGABYTES * 2**20:
@@ -144,15 +144,16 @@ class Parking:
         if self._open is not None:
             sink, writer, _ = self._open
             self._open = None
-            writer.close()
-            sink.close()
+            with sink:
+                writer.close()
 
 
 def complete(batch: pa.RecordBatch, features: Mapping[str, lerobot.Feature]) -> pa.Table:
     """One episode with every column of the dataset; absent channels are NaN."""
     there = dict(zip(batch.schema.names, batch.columns, strict=True))
-    vectors = {key: there.pop(key, None) or _absent(f, len(batch)) for key, f in features.items()}
-    return pa.table(vectors | there)
+    absent = {k: _absent(f, len(there["index"])) for k, f in features.items() if k not in there}
+    columns = there | absent
+    return pa.table({key: columns[key] for key in (*features, *lerobot.INDEX)})
 
 
 def _absent(feature: lerobot.Feature, frames: int) -> pa.Array:

@@ -9,7 +9,7 @@ import numpy as np
 
 QUANTILES = {"q01": 0.01, "q10": 0.10, "q50": 0.50, "q90": 0.90, "q99": 0.99}
 Stats = dict[str, np.ndarray]
-TOGETHER = 1_000_000
+TOGETHER = 100_000
 """Values of an episode up to which all its columns are handled at once."""
 
 
@@ -26,34 +26,37 @@ def _group_stats(columns: Mapping[str, np.ndarray]) -> dict[str, Stats]:
     finite = np.isfinite(values)
     numbers = _row_stats(values, finite)
     stops = np.cumsum([a.shape[1] for a in columns.values()])
-    result = {}
-    for key, a, stop in zip(columns, columns.values(), stops, strict=True):
-        mine = slice(stop - a.shape[1], stop)
-        count = int(finite[mine].any(axis=0).sum())
-        result[key] = {k: v[mine] for k, v in numbers.items()} | {"count": np.array([count])}
-    return result
-
-
-def _row_stats(values: np.ndarray, finite: np.ndarray) -> Stats:
-    """Statistics of each row; all zero where there is no value, because JSON has no NaN."""
-    count = finite.sum(axis=1)
-    some = np.maximum(count, 1)
-    known = np.where(finite, values, 0.0)
-    mean = known.sum(axis=1) / some
-    spread = np.where(finite, values - mean[:, None], 0.0)
-    ordered = np.sort(np.where(finite, values, np.inf), axis=1)
-    ordered[count == 0] = 0.0
-    lists = {"min": 0.0, "max": 1.0, **QUANTILES}
+    starts = stops - [a.shape[1] for a in columns.values()]
+    counts = np.logical_or.reduceat(finite, starts, axis=0).sum(axis=1, keepdims=True)
     return {
-        **{name: _quantile(ordered, some, share) for name, share in lists.items()},
-        "mean": mean,
-        "std": np.sqrt((spread**2).sum(axis=1) / some),
+        key: {name: v[start:stop] for name, v in numbers.items()} | {"count": count}
+        for key, start, stop, count in zip(columns, starts, stops, counts, strict=True)
     }
 
 
-def _quantile(ordered: np.ndarray, count: np.ndarray, share: float) -> np.ndarray:
+def _row_stats(values: np.ndarray, finite: np.ndarray) -> Stats:
+    """Statistics of each row; all zero where there is no value, because JSON has no NaN.
+
+    The values are sorted in place: they may be most of the memory.
+    """
+    count, lacking = finite.sum(axis=1), ~finite
+    some = np.maximum(count, 1)
+    values[lacking] = 0.0
+    mean = values.sum(axis=1) / some
+    spread = values - mean[:, None]
+    spread[lacking] = 0.0
+    std = np.sqrt(np.einsum("kt,kt->k", spread, spread) / some)
+    values[lacking] = np.inf
+    values.sort(axis=1)
+    values[count == 0] = 0.0
+    shares = {"min": 0.0, "max": 1.0, **QUANTILES}
+    quantiles = _quantiles(values, some, np.array([*shares.values()])[:, None])
+    return {**dict(zip(shares, quantiles, strict=True)), "mean": mean, "std": std}
+
+
+def _quantiles(ordered: np.ndarray, count: np.ndarray, shares: np.ndarray) -> np.ndarray:
     """Linear interpolation between the sorted values of each row."""
-    at = share * (count - 1)
+    at = shares * (count - 1)
     low = at.astype(int)
     high = np.minimum(low + 1, count - 1)
     rows = np.arange(len(ordered))

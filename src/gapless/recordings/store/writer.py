@@ -1,13 +1,13 @@
 """Writing a dataset: recordings come one at a time, and the folder appears when all are in.
 
-Each recording is first parked in an Arrow file of the staging folder, because only the last one
-settles which channels the dataset has. Memory holds one recording at a time.
+Each recording is first parked in the staging folder, because only the last one settles which
+channels the dataset has. Memory holds one recording at a time.
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import islice
@@ -24,7 +24,7 @@ from gapless.errors import DataError
 from gapless.recordings.recording import Recording
 from gapless.recordings.store import lerobot, statistics
 from gapless.recordings.store.episode import Episode
-from gapless.recordings.store.shards import ShardWriter, park, unpark
+from gapless.recordings.store.shards import Parking, ShardWriter, complete
 
 EPISODES_PER_GROUP = 256
 PARKED = "parked"
@@ -32,9 +32,10 @@ PARKED = "parked"
 
 @dataclass(frozen=True)
 class _Entry:
-    """One appended recording; its samples are in the parked file of the same number."""
+    """One appended recording, without its samples."""
 
     episode: Episode
+    facts: str
     stats: dict[str, statistics.Stats]
 
 
@@ -70,11 +71,14 @@ class DatasetWriter:
         self._overwrite = overwrite
         self._entries: list[_Entry] = []
         self._features: dict[str, lerobot.Feature] = {}
+        self._tasks: dict[str, int] = {}
+        self._frames = 0
         self._stack = ExitStack()
 
     def __enter__(self) -> DatasetWriter:
         self._folder = self._stack.enter_context(artifact.staged(self.path, self._overwrite))
-        (self._folder / PARKED).mkdir()
+        self._parking = Parking(self._folder / PARKED)
+        self._stack.callback(self._parking.close)
         return self
 
     def __exit__(
@@ -96,11 +100,14 @@ class DatasetWriter:
         self._refuse_other_columns(features, recording.name)
         arrays = lerobot.arrays_of(recording)
         episode = Episode.of(len(self._entries), recording)
-        episode.to_json()  # refused now, while the caller knows which recording it is
+        facts = episode.to_json()
+        task = self._tasks.setdefault(episode.name, len(self._tasks))
+        index = _index_columns(episode, self._frames, self.rate, task)
         columns = {key: features[key].pack(array) for key, array in arrays.items()}
-        park(pa.table(columns), self._parked(episode.index))
-        self._entries.append(_Entry(episode, statistics.episode_stats(arrays)))
+        self._parking.add(columns | {key: pa.array(values) for key, values in index.items()})
+        self._entries.append(_Entry(episode, facts, statistics.episode_stats(arrays | index)))
         self._features |= features
+        self._frames += episode.frames
 
     def _refuse_different(self, recording: Recording) -> None:
         problems = [] if len(recording) else ["it has no samples"]
@@ -127,83 +134,50 @@ class DatasetWriter:
                     f"earlier recordings have {len(known.names)}; write it to another dataset"
                 )
 
-    def _parked(self, index: int) -> Path:
-        return self._folder / PARKED / f"{index:06d}.arrow"
-
     def _finish(self) -> None:
         if not self._entries:
             raise DataError(f"no recordings were added, so {self.path} was not written")
         order = [lerobot.STATE, lerobot.ACTION, lerobot.VALID, *lerobot.KEYS.values()]
         features = {key: self._features[key] for key in order if key in self._features}
-        tasks = list(dict.fromkeys(entry.episode.name for entry in self._entries))
         (self._folder / "meta").mkdir()
-        places = self._write_data(features, tasks)
+        places = self._write_data(features)
         shutil.rmtree(self._folder / PARKED)
-        pq.write_table(lerobot.tasks_table(tasks), self._folder / lerobot.TASKS)
-        self._write_episodes(features, places)
-        self._write_json(features, len(tasks))
+        pq.write_table(lerobot.tasks_table(list(self._tasks)), self._folder / lerobot.TASKS)
+        self._fill_absent(features)
+        self._write_episodes([*features, *lerobot.INDEX], places)
+        self._write_json(features)
 
-    def _write_data(self, features: dict[str, lerobot.Feature], tasks: list[str]) -> list[tuple]:
-        """Write the shards; return (chunk, file, first row, last row + 1) for every episode."""
-        task_index = {task: i for i, task in enumerate(tasks)}
+    def _write_data(self, features: dict[str, lerobot.Feature]) -> list[tuple[int, int]]:
+        """Write the shards; return the chunk and the file of every episode."""
         shards = ShardWriter(self._folder, lerobot.data_schema(features))
-        places, start = [], 0
         try:
-            for entry in self._entries:
-                episode = entry.episode
-                index = _index_columns(episode, start, self.rate, task_index[episode.name])
-                table = unpark(self._parked(episode.index), features, index)
-                stop = start + episode.frames
-                places.append((*shards.write(table), start, stop))
-                entry.stats.update(statistics.episode_stats(index))
-                self._fill_absent(entry, features)
-                self._parked(episode.index).unlink()
-                start = stop
+            return [shards.write(complete(b, features)) for b in self._parking.episodes()]
         finally:
             shards.close()
-        return places
 
-    def _fill_absent(self, entry: _Entry, features: dict[str, lerobot.Feature]) -> None:
-        for key in features.keys() - entry.stats.keys():
-            nothing = np.empty((0, len(features[key].names)))
-            entry.stats.update(statistics.episode_stats({key: nothing}))
+    def _fill_absent(self, features: dict[str, lerobot.Feature]) -> None:
+        for key, feature in features.items():
+            nothing = statistics.episode_stats({key: np.full((1, len(feature.names)), np.nan)})
+            for entry in self._entries:
+                entry.stats.setdefault(key, nothing[key])
 
-    def _write_episodes(self, features: dict[str, lerobot.Feature], places: list[tuple]) -> None:
+    def _write_episodes(self, keys: list[str], places: list[tuple[int, int]]) -> None:
         path = self._folder / "meta/episodes" / lerobot.SHARD.format(chunk=0, file=0)
         path.parent.mkdir(parents=True)
-        rows = self._episode_rows([*features, *lerobot.INDEX], places)
-        schema = lerobot.episode_schema([*features, *lerobot.INDEX])
+        rows = zip(self._entries, places, strict=True)
+        schema = lerobot.episode_schema(keys)
         with pq.ParquetWriter(path, schema, write_page_checksum=True) as writer:
+            start = 0
             while batch := list(islice(rows, EPISODES_PER_GROUP)):
-                writer.write_table(pa.Table.from_pylist(batch, schema=schema))
+                columns = _episode_columns(batch, start) | _stats_columns(batch, keys)
+                writer.write_table(pa.table(columns).select(schema.names).cast(schema))
+                start = columns["dataset_to_index"][-1]
 
-    def _episode_rows(self, keys: list[str], places: list[tuple]) -> Iterator[dict[str, Any]]:
-        for entry, (chunk, file, start, stop) in zip(self._entries, places, strict=True):
-            episode = entry.episode
-            stats = {
-                f"stats/{key}/{name}": value
-                for key in keys
-                for name, value in entry.stats[key].items()
-            }
-            yield {
-                "episode_index": episode.index,
-                "tasks": [episode.name],
-                "length": episode.frames,
-                "data/chunk_index": chunk,
-                "data/file_index": file,
-                "dataset_from_index": start,
-                "dataset_to_index": stop,
-                "meta/episodes/chunk_index": 0,
-                "meta/episodes/file_index": 0,
-                "gapless": episode.to_json(),
-                **stats,
-            }
-
-    def _write_json(self, features: dict[str, lerobot.Feature], tasks: int) -> None:
+    def _write_json(self, features: dict[str, lerobot.Feature]) -> None:
         totals = {
             "total_episodes": len(self._entries),
-            "total_frames": sum(entry.episode.frames for entry in self._entries),
-            "total_tasks": tasks,
+            "total_frames": self._frames,
+            "total_tasks": len(self._tasks),
         }
         facts = {
             "format": lerobot.FORMAT,
@@ -232,3 +206,34 @@ def _index_columns(episode: Episode, start: int, rate: int, task: int) -> dict[s
         "index": frames + start,
         "task_index": np.full(episode.frames, task),
     }
+
+
+def _episode_columns(rows: list[tuple[_Entry, tuple[int, int]]], start: int) -> dict[str, Any]:
+    episodes = [entry.episode for entry, _ in rows]
+    stops = start + np.cumsum([episode.frames for episode in episodes])
+    return {
+        "episode_index": [episode.index for episode in episodes],
+        "tasks": [[episode.name] for episode in episodes],
+        "length": [episode.frames for episode in episodes],
+        "data/chunk_index": [chunk for _, (chunk, _) in rows],
+        "data/file_index": [file for _, (_, file) in rows],
+        "dataset_from_index": [start, *stops[:-1].tolist()],
+        "dataset_to_index": stops.tolist(),
+        "meta/episodes/chunk_index": [0] * len(rows),
+        "meta/episodes/file_index": [0] * len(rows),
+        "gapless": [entry.facts for entry, _ in rows],
+    }
+
+
+def _stats_columns(
+    rows: list[tuple[_Entry, tuple[int, int]]], keys: list[str]
+) -> dict[str, pa.Array]:
+    """One list column for each statistic of each feature."""
+    columns = {}
+    for key in keys:
+        for name in rows[0][0].stats[key]:
+            values = np.stack([entry.stats[key][name] for entry, _ in rows])
+            columns[f"stats/{key}/{name}"] = pa.ListArray.from_arrays(
+                np.arange(len(values) + 1, dtype=np.int32) * values.shape[1], values.ravel()
+            )
+    return columns
