@@ -113,7 +113,7 @@ def _draw_causes(panel: Any, gap: Gap, order: list[int]) -> None:
             filled += share
     panel.barh(rows, 1 - filled, 0.6, left=filled, label="remains", color="#dddddd")
     panel.set_xlabel("share of the squared error")
-    panel.legend(fontsize=8, loc="lower left")
+    panel.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
     panel.set_title(f"likely causes over {found.horizon:g} s", fontsize=10)
 
 

@@ -111,5 +111,12 @@ def _with_limits(joints: Joints, tree: ElementTree.Element) -> Joints:
         for key, array in arrays.items():
             value = None if limit is None else limit.get(key)
             if value is not None and joints.actuated[i]:
-                array[i] = float(value) or np.inf
+                array[i] = _number(value, f"{key} of joint {name!r}") or np.inf
     return joints.with_values(**arrays)
+
+
+def _number(text: str, what: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ModelError(f"{what} is {text!r} in the URDF; it must be a number") from None

@@ -63,7 +63,7 @@ def collect(path: Path, folder: Path | None = None) -> Files:
     root = parse(path)
     if root.tag != "mujoco":
         raise FormatError(f"{path} is not MJCF: its first element is <{root.tag}>, not <mujoco>")
-    files = Files(path.read_text(encoding="utf-8"))
+    files = Files(_text(path))
     trees = [root, *_includes(root, path.parent, folder, files)]
     folders = _asset_folders(trees)
     for tree in trees:
@@ -72,6 +72,13 @@ def collect(path: Path, folder: Path | None = None) -> Files:
             source = inside(folder, name, path.parent / subfolder)
             files.assets[str(PurePosixPath(subfolder) / name)] = read_file(source)
     return files
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise FormatError(f"{path} is not UTF-8 text ({error.reason}); save it as UTF-8") from None
 
 
 def _includes(

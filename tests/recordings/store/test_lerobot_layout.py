@@ -51,10 +51,11 @@ def root(clips: list[Recording], tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 
 def test_files(root: Path):
-    """Exactly the documented files are there, and one hidden marker."""
+    """Exactly the documented files are there, one of facts, and one hidden marker."""
     files = {str(p.relative_to(root)) for p in root.rglob("*") if p.is_file()}
     assert files == {
         "meta/info.json",
+        "meta/gapless.json",
         "meta/stats.json",
         "meta/tasks.parquet",
         "meta/episodes/chunk-000/file-000.parquet",
@@ -66,7 +67,7 @@ def test_files(root: Path):
 def test_info(root: Path):
     """info.json has every documented key, with the documented types."""
     info = json.loads((root / "meta/info.json").read_text())
-    gapless, features = info.pop("gapless"), info.pop("features")
+    features = info.pop("features")
     assert info == {
         "codebase_version": "v3.0",
         "robot_type": "biped",
@@ -100,8 +101,13 @@ def test_info(root: Path):
             for key in ("frame_index", "episode_index", "index", "task_index")
         },
     }
-    assert gapless["robot"] == "biped"
-    assert gapless["units"]["observation.effort"] == "N·m"
+
+
+def test_facts(root: Path):
+    """What LeRobot has no place for is in a file of its own."""
+    facts = json.loads((root / "meta/gapless.json").read_text())
+    assert (facts["robot"], facts["rate"], facts["joints"]) == ("biped", RATE, list(JOINTS))
+    assert facts["units"]["observation.effort"] == "N·m"
 
 
 def test_data_columns(root: Path, clips: list[Recording]):

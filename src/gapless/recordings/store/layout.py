@@ -49,14 +49,23 @@ class Layout:
     shards: dict[tuple[int, int], Shard] = field(default_factory=dict)
 
 
-def check_layout(root: Path, info: Any) -> Layout:
-    """Check everything but the samples; raise one FormatError that lists every problem."""
+def check_layout(root: Path, info: Any, facts: Any) -> Layout:
+    """Check everything but the samples; raise one FormatError that lists every problem.
+
+    Args:
+        root: the folder.
+        info: content of meta/info.json.
+        facts: content of meta/gapless.json; an empty dict where there is none.
+    """
     layout = Layout(root)
+    if not isinstance(facts, dict):
+        layout.problems.append(f"{lerobot.FACTS} holds no table of facts")
+        facts = {}
     features = info.get("features") if isinstance(info, dict) else None
     if not isinstance(features, dict) or not all(isinstance(f, dict) for f in features.values()):
         layout.problems.append(f"{lerobot.INFO} has no table of features")
     else:
-        _check_info(layout, info)
+        _check_info(layout, info, facts)
         _check_episodes(layout, info)
         _check_shards(layout, info)
     if layout.problems:
@@ -65,7 +74,7 @@ def check_layout(root: Path, info: Any) -> Layout:
     return layout
 
 
-def _check_info(layout: Layout, info: Mapping[str, Any]) -> None:
+def _check_info(layout: Layout, info: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
     version, fps = info.get("codebase_version"), info.get("fps")
     if version != lerobot.VERSION:
         layout.problems.append(
@@ -74,8 +83,7 @@ def _check_info(layout: Layout, info: Mapping[str, Any]) -> None:
         )
     if not isinstance(fps, (int, float)) or not fps > 0:
         layout.problems.append(f"fps is {fps!r}, expected a positive number")
-    facts = info.get("gapless")
-    rate = facts.get("rate", fps) if isinstance(facts, dict) else fps
+    rate = facts.get("rate", fps)
     if rate != fps:
         layout.problems.append(f"fps is {fps!r}, but the recordings were stored at {rate!r} Hz")
     if info.get("data_path", lerobot.DATA_PATH) != lerobot.DATA_PATH:

@@ -1,6 +1,6 @@
 """The LeRobot v3.0 layout: where files are, what columns are called, what the JSON must say.
 
-Nothing here touches the disk. `store.py` writes this layout and `reader.py` reads it.
+Nothing here touches the disk. `writer.py` writes this layout and `reader.py` reads it.
 """
 
 from __future__ import annotations
@@ -19,12 +19,14 @@ from gapless.recordings.store.statistics import QUANTILES
 
 VERSION = "v3.0"
 FORMAT = 1
-"""Version of what gapless adds to the layout: info["gapless"] and the episode column "gapless"."""
+"""Version of what gapless adds to the layout: the file FACTS and the episode column "gapless"."""
 CHUNK_FILES = 1000
 FILE_MEGABYTES = 100
 SHARD = "chunk-{chunk:03d}/file-{file:03d}.parquet"
 DATA_PATH = "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet"
 INFO, STATS, TASKS = "meta/info.json", "meta/stats.json", "meta/tasks.parquet"
+FACTS = "meta/gapless.json"
+"""A file of its own, because LeRobot warns about keys of info.json that it does not know."""
 
 STATE, ACTION, VALID = "observation.state", "action", "observation.valid"
 KEYS = {
@@ -142,7 +144,7 @@ def data_schema(features: Mapping[str, Feature]) -> pa.Schema:
 
 
 def info_json(
-    features: Mapping[str, Feature], robot: str, rate: int, totals: Mapping[str, int], facts: Any
+    features: Mapping[str, Feature], robot: str, rate: int, totals: Mapping[str, int]
 ) -> dict[str, Any]:
     """Content of meta/info.json."""
     scalars = {k: {"dtype": d, "shape": [1], "names": None} for k, d in INDEX.items()}
@@ -158,7 +160,6 @@ def info_json(
         "data_path": DATA_PATH,
         "video_path": None,
         "features": {key: feature.to_json() for key, feature in features.items()} | scalars,
-        "gapless": facts,
     }
 
 

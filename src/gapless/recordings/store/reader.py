@@ -124,9 +124,8 @@ def open_store(path: str | Path) -> Store:
     if not (root / lerobot.INFO).is_file():
         raise FormatError(_no_dataset(root))
     info = read_json(root / lerobot.INFO)
-    layout = check_layout(root, info)
-    facts = info.get("gapless")
-    facts = facts if isinstance(facts, dict) else {}
+    facts = read_json(root / lerobot.FACTS) if (root / lerobot.FACTS).exists() else {}
+    layout = check_layout(root, info, facts)
     native = lerobot.VALID in layout.widths and bool(facts)
     return Store(
         root=root,

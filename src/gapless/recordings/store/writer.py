@@ -190,7 +190,8 @@ class DatasetWriter:
             "provenance": self.provenance,
             "software": artifact.provenance(),
         }
-        info = lerobot.info_json(features, self.robot, self.rate, totals, facts)
+        info = lerobot.info_json(features, self.robot, self.rate, totals)
+        artifact.write_json(self._folder / lerobot.FACTS, facts)
         artifact.write_json(self._folder / lerobot.INFO, info)
         keys = [*features, *lerobot.INDEX]
         merged = {key: statistics.merge(e.stats[key] for e in self._entries) for key in keys}
