@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import tempfile
 import time
 from pathlib import Path
@@ -80,15 +81,15 @@ def main() -> None:
             "sage": (folder / "sage", ImportOptions()),
             "generic": (folder / "log.npz", ImportOptions(mapping=mapping)),
         }
+        os.sync()  # or the disk would still be busy with the logs
         for format, (source, options) in sources.items():
             start = time.perf_counter()
             report = import_dataset(format, source, robot, folder / f"out_{format}", options)
             elapsed = time.perf_counter() - start
             times = report.seconds / elapsed
             rows.append({"format": format, "seconds": report.seconds, "x_real_time": round(times)})
-            print(
-                f"{format}: {report.seconds:.0f} s of log in {elapsed:.1f} s, {times:.0f} x real time"
-            )
+            took = f"{report.seconds:.0f} s of log in {elapsed:.1f} s"
+            print(f"{format}: {took}, {times:.0f} x real time")
     if args.json:
         Path(args.json).write_text(json.dumps(rows, indent=1))
 

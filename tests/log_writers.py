@@ -152,6 +152,8 @@ LOW_CMD = """MotorCmd[3] motor_cmd
 ================================================================================
 MSG: unitree_hg/MotorCmd
 float32 q
+float32 dq
+float32 tau
 float32 kp
 float32 kd
 """
@@ -201,7 +203,10 @@ def write_lerobot(root: Path, lengths=(5, 4), fps: int = 50, version: str = "v3.
     total = sum(lengths)
     vector = {"dtype": "float32", "shape": [2], "names": ["hip.pos", "knee.pos"]}
     info = {"codebase_version": version, "fps": fps, "total_episodes": len(lengths)}
+    info["total_frames"] = total
+    scalars = ("timestamp", "frame_index", "episode_index", "index", "task_index")
     info["features"] = {"observation.state": vector, "action": vector}
+    info["features"] |= {name: {"dtype": "int64", "shape": [1]} for name in scalars}
     (root / "meta/episodes/chunk-000").mkdir(parents=True)
     (root / "data/chunk-000").mkdir(parents=True)
     (root / "meta/info.json").write_text(json.dumps(info))
@@ -211,6 +216,8 @@ def write_lerobot(root: Path, lengths=(5, 4), fps: int = 50, version: str = "v3.
         "tasks": [["wave"]] * len(lengths),
         "data/chunk_index": [0] * len(lengths),
         "data/file_index": [0] * len(lengths),
+        "dataset_from_index": [sum(lengths[:i]) for i in range(len(lengths))],
+        "dataset_to_index": [sum(lengths[: i + 1]) for i in range(len(lengths))],
     }
     pq.write_table(pa.table(episodes), root / "meta/episodes/chunk-000/file-000.parquet")
     state = [[float(i), float(-i)] for i in range(total)]
@@ -218,7 +225,10 @@ def write_lerobot(root: Path, lengths=(5, 4), fps: int = 50, version: str = "v3.
         "observation.state": pa.array(state, pa.list_(pa.float32(), 2)),
         "action": pa.array([[2 * a, 2 * b] for a, b in state], pa.list_(pa.float32(), 2)),
         "timestamp": pa.array([k / fps for n in lengths for k in range(n)], pa.float32()),
+        "frame_index": [k for n in lengths for k in range(n)],
         "episode_index": [e for e, n in enumerate(lengths) for _ in range(n)],
+        "index": list(range(total)),
+        "task_index": [0] * total,
     }
     pq.write_table(pa.table(frames), root / "data/chunk-000/file-000.parquet")
     return root

@@ -29,7 +29,7 @@ def test_a_good_model_loads(tmp_path):
     assert Robot.from_mjcf(write(tmp_path)).joints.names == ("pan", "lift")
 
 
-def test_joint_order_is_by_name_and_a_23_joint_log_needs_the_locked_robot():
+def test_case_16_joint_order_is_by_name_and_a_23_joint_log_needs_the_locked_robot():
     """A 29-joint robot never fills six missing joints silently, and order does not matter."""
     g1, asap = Robot.load("g1"), Robot.load("g1_23dof")
     shuffled = tuple(reversed(asap.joints.names))
@@ -42,7 +42,7 @@ def test_joint_order_is_by_name_and_a_23_joint_log_needs_the_locked_robot():
 @pytest.mark.parametrize(
     "mesh", ["/etc/hostname.stl", "../secret.stl", "sub/../../secret.stl", "link.stl"]
 )
-def test_meshes_outside_the_folder_are_refused(tmp_path, mesh):
+def test_case_22_meshes_outside_the_folder_are_refused(tmp_path, mesh):
     """Absolute paths, parent folders and symlinks out of the folder are not followed."""
     (tmp_path / "secret.stl").write_bytes(b"solid")
     folder = tmp_path / "model"
@@ -53,7 +53,7 @@ def test_meshes_outside_the_folder_are_refused(tmp_path, mesh):
         Robot.from_mjcf(write(folder, head=head))
 
 
-def test_meshdir_and_include_outside_the_folder_are_refused(tmp_path):
+def test_case_22_meshdir_and_include_outside_the_folder_are_refused(tmp_path):
     """The folder of the meshes and included files are held to the same rule."""
     folder = tmp_path / "model"
     folder.mkdir()
@@ -101,7 +101,7 @@ def test_robot_files_of_rubbish_are_format_errors(tmp_path, content):
         Robot.load(tmp_path / "robot.toml")
 
 
-def test_missing_mesh_is_named(tmp_path):
+def test_case_29_missing_mesh_is_named(tmp_path):
     """The message holds the path that was looked for."""
     head = '<asset><mesh name="m" file="gone.stl"/></asset>'
     with pytest.raises(ModelError, match=r"does not exist.*gone\.stl"):
@@ -127,7 +127,7 @@ def test_an_include_of_itself_ends(tmp_path):
         (BODY + BODY.replace('name="', 'name="x'), DRIVEN, r"2 mechanisms; pass root="),
     ],
 )
-def test_broken_models_are_refused_with_the_cause(tmp_path, body, actuators, message):
+def test_case_29_broken_models_are_refused_with_the_cause(tmp_path, body, actuators, message):
     """Zero mass, unknown joints, motors without gains, ball joints and twins are all named."""
     with pytest.raises(ModelError, match=message):
         Robot.from_mjcf(write(tmp_path, body, actuators))
@@ -152,7 +152,7 @@ def test_every_refusal_names_a_way_that_works(tmp_path):
     assert any("xarm" in note for note in robot.notes)
 
 
-def test_unlimited_joints_are_listed(tmp_path):
+def test_case_29_unlimited_joints_are_listed(tmp_path):
     """Joints without limits have infinite ones, and a note says so."""
     robot = Robot.from_mjcf(write(tmp_path))
     assert np.isinf(robot.joints.upper).all()
@@ -173,3 +173,28 @@ def test_absent_files_are_refused(tmp_path):
     for name in ("gone.xml", "gone.urdf", "gone.toml"):
         with pytest.raises(GaplessError, match="gone"):
             Robot.load(tmp_path / name)
+
+
+def test_case_29_a_model_that_is_not_utf8_is_refused(tmp_path):
+    """A UTF-16 file is named as such, not met with a traceback."""
+    path = tmp_path / "wide.xml"
+    path.write_bytes(write(tmp_path).read_text().encode("utf-16"))
+    with pytest.raises(FormatError, match="UTF-8"):
+        Robot.from_mjcf(path)
+
+
+def test_case_29_a_urdf_limit_in_words_is_refused(tmp_path):
+    """velocity="fast" names the joint and the value."""
+    path = tmp_path / "arm.urdf"
+    inertial = (
+        '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+        "</inertial>"
+    )
+    path.write_text(
+        f'<robot name="arm"><link name="base">{inertial}</link><link name="tip">{inertial}</link>'
+        '<joint name="pan" type="revolute"><parent link="base"/><child link="tip"/>'
+        '<axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="5" velocity="fast"/></joint>'
+        "</robot>"
+    )
+    with pytest.raises(GaplessError, match="'fast'"):
+        Robot.from_urdf(path, gains={"*": (10.0, 1.0)})

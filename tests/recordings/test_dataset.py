@@ -77,6 +77,14 @@ def test_every_channel_comes_back(tmp_path: Path):
     assert data.provenance["software"]["numpy"] == np.__version__
 
 
+def test_masks_outlive_the_facts(tmp_path: Path):
+    """A copy by a tool that drops meta/gapless.json still knows which samples may be used."""
+    clip = make()
+    write(tmp_path / "out", [clip])
+    (tmp_path / "out/meta/gapless.json").unlink()
+    np.testing.assert_array_equal(Dataset.open(tmp_path / "out")[0].mask, clip.mask)
+
+
 def test_union_of_channels(tmp_path: Path):
     """Recordings with different channels share a dataset, and each gets back only its own."""
     clips = [

@@ -70,9 +70,15 @@ class CheckReport:
         }
 
 
-def check(recording: Recording, robot: Robot) -> list[Finding]:
-    """Check one recording: content, limits, orientation and placement in time."""
-    delay = estimate([recording])
+def check(recording: Recording, robot: Robot, delay: Delay | None = None) -> list[Finding]:
+    """Check one recording: content, limits, orientation and placement in time.
+
+    Args:
+        recording: what to check.
+        robot: the robot it is of.
+        delay: its measured delay, where it is known already.
+    """
+    delay = estimate([recording]) if delay is None else delay
     verdict = placement.judge(recording, delay, 0)
     told = [_not_repaired(f) if f.code == "moved" else f for f in verdict.findings]
     findings = [
@@ -97,7 +103,7 @@ def check_dataset(dataset: Iterable[Recording], robot: Robot) -> CheckReport:
     """
     findings: list[Finding] = []
     masked, missing = Counter[str](), Counter[str]()
-    compared: list[Recording] = []
+    compared: list[tuple[Recording, Delay]] = []
     count, samples, seconds, kept = 0, 0, 0.0, 0
     for recording in dataset:
         count, seconds = count + 1, seconds + recording.duration
@@ -105,11 +111,12 @@ def check_dataset(dataset: Iterable[Recording], robot: Robot) -> CheckReport:
         samples += recording.mask[:, logged].size
         masked += _masked(recording, logged)
         missing.update(absent(recording))
-        findings += check(recording, robot)
+        delay = estimate([recording])
+        findings += check(recording, robot, delay)
         if kept < KEPT_BYTES:
-            compared.append(_without_channels(recording))
-            kept += 3 * compared[-1].q.nbytes
-    findings += compare_delays(compared)
+            compared.append((_without_channels(recording), delay))
+            kept += 3 * compared[-1][0].q.nbytes
+    findings += compare_delays(*zip(*compared, strict=True)) if compared else []
     rank = {"error": 0, "warning": 1, "info": 2}
     findings.sort(key=lambda f: rank[f.severity])
     return CheckReport(count, seconds, samples, dict(masked), findings, dict(missing))

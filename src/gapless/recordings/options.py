@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import Literal
 
@@ -10,13 +12,15 @@ from gapless.errors import DataError, unknown
 from gapless.recordings.rawlog import AngleUnit, TimeUnit
 from gapless.robots.payload import Payload
 
+HIGHEST_RATE = 10_000
+
 
 @dataclass(frozen=True)
 class ImportOptions:
     """Everything about a log that the log itself may not say."""
 
     rate: int | None = None
-    """Samples a second of the dataset; by default the logs' own rate, rounded."""
+    """Samples a second of the dataset; by default the lowest rate of the logs, rounded."""
     time_unit: TimeUnit | None = None
     """Unit of the log's clock; inferred from the sampling interval when not given."""
     angle_unit: AngleUnit | None = None
@@ -26,7 +30,7 @@ class ImportOptions:
     command_acts: Literal["after", "produced"] | None = None
     """Row k's command acts "after" state k, or "produced" it; for logs that do not say."""
     max_gap: float | None = None
-    """Longest interruption (s) that is interpolated; default 0.1 s or three samples."""
+    """Longest interruption (s) that is bridged, and counted; default three samples."""
     max_masked: float = 0.2
     """Largest share of samples that may be unusable before a log is refused."""
     unit: str | None = None
@@ -43,6 +47,21 @@ class ImportOptions:
     """TOML file that says which column is what (formats "generic" and "mcap")."""
     exclude_flagged: bool = False
     """Leave recordings with an error finding out of the dataset instead of flagging them."""
+
+    def __post_init__(self) -> None:
+        problems = list(self._problems())
+        if problems:
+            raise DataError("; ".join(problems))
+        parse_payloads(self.payload)
+
+    def _problems(self) -> Iterator[str]:
+        rate, gap, share = self.rate, self.max_gap, self.max_masked
+        if rate is not None and not (1 <= rate <= HIGHEST_RATE and rate == int(rate)):
+            yield f"--rate is {rate}, expected a whole number from 1 to {HIGHEST_RATE} Hz"
+        if gap is not None and not 0 < gap < inf:
+            yield f"--max-gap is {gap}, expected seconds above 0, for example 0.1"
+        if not 0 <= share <= 1:
+            yield f"--max-masked is {share}, expected a share from 0 to 1, for example 0.2"
 
 
 def parse_pairs(text: str, option: str, example: str) -> dict[str, float]:
@@ -66,6 +85,9 @@ def parse_payloads(text: str | None) -> dict[str, Payload] | None:
     if text.strip().lower() in ("none", "0", ""):
         return {}
     pairs = parse_pairs(text, "--payload", "--payload left_hand=1.5")
+    for link, mass in pairs.items():
+        if not 0 <= mass < inf:
+            raise DataError(f"--payload {text!r}: {link} carries {mass} kg; a load is 0 kg or more")
     return {link: Payload(mass) for link, mass in pairs.items()}
 
 

@@ -195,14 +195,16 @@ def test_asap_robot_log(tmp_path, joints):
     """The robot's own log: absolute commands that act after the state, gains from the file."""
     count, n = 4, len(joints)
     arrays = dict.fromkeys(
-        ("joint_pos", "joint_vel", "tau_est", "joint_pos_cmd"), np.ones((count, n))
+        ("joint_pos", "joint_vel", "tau_est", "joint_pos_cmd", "joint_vel_cmd"), np.ones((count, n))
     )
+    arrays["tau_cmd"] = np.zeros((count, n))
     gains = {"kp": np.full((count, n), 90.0), "kd": np.full((count, n), 2.0)}
     np.savez(tmp_path / "a.npz", time=np.arange(count) / 50, quat=np.eye(4), **arrays, **gains)
     (log,) = read("asap", tmp_path)
     assert log.joints == joints and log.pairing == "acts_after"
     assert log.conditions.gains["left_knee_joint"] == (90.0, 2.0)
-    assert {"target", "torque", "base_quat_wxyz"} <= set(log.streams)
+    assert {"target", "target_dq", "torque", "base_quat_wxyz"} <= set(log.streams)
+    assert "torque_ff" not in log.streams  # zero throughout
 
 
 def test_asap_motions_of_the_release(shared_data):

@@ -23,6 +23,8 @@ def test_ktune_chirp(tmp_path):
     assert (log.name, log.joints, log.angle_unit) == ("chirp/actuator_45", ("actuator_45",), "deg")
     assert log.conditions.gains == {"actuator_45": (40.0, 8.0)} and log.pairing == "acts_after"
     assert log.streams["target"].values.tolist() == [[0], [2], [4]]
+    np.testing.assert_allclose(log.streams["target_dq"].values, 200)
+    assert log.notes == ("the velocity commanded is not logged: derived from the position",)
 
 
 def test_ktune_recordings(shared_data):
@@ -97,7 +99,7 @@ def _unitree(count):
         motor = {"q": 0.1 * k, "dq": 1.0, "tau_est": 2.0}
         imu = {"quaternion": [1, 0, 0, 0], "gyroscope": [0, 0, 0], "accelerometer": [0, 0, 9.8]}
         state = {"imu_state": imu, "motor_state": [motor] * 3}
-        command = {"motor_cmd": [{"q": 0.2 * k, "kp": 100.0, "kd": 2.0}] * 3}
+        command = {"motor_cmd": [{"q": 0.2 * k, "dq": 0.0, "tau": 3.0, "kp": 100.0, "kd": 2.0}] * 3}
         yield "/lowstate", "unitree_hg/msg/LowState", writers.LOW_STATE, 10**9 + k * 10**7, state
         yield "/lowcmd", "unitree_hg/msg/LowCmd", writers.LOW_CMD, 10**9 + k * 10**7, command
 
@@ -112,6 +114,8 @@ def test_mcap_unitree_messages(tmp_path):
     np.testing.assert_allclose(log.streams["target"].values[:, 1], 0.2 * np.arange(4), atol=1e-6)
     assert log.conditions.gains == {"a": (100.0, 2.0), "b": (100.0, 2.0)}
     assert log.streams["imu_acc"].values[0, 2] == pytest.approx(9.8)
+    assert log.streams["torque_ff"].values.tolist() == [[3, 3]] * 4
+    assert "target_dq" not in log.streams  # zero throughout
 
 
 def test_lerobot_episodes(tmp_path):
@@ -124,6 +128,18 @@ def test_lerobot_episodes(tmp_path):
     assert second.streams["target"].values[1].tolist() == [12, -12]
     assert second.streams["q"].time.tolist() == pytest.approx([0, 0.02, 0.04, 0.06])
     assert first.angle_unit is None and first.conditions.extra == {"task": "wave"}
+
+
+def test_lerobot_without_names_or_actions(tmp_path):
+    """Names may be given, and a dataset that commands nothing still has positions."""
+    root = writers.write_lerobot(tmp_path / "set")
+    info = json.loads((root / "meta/info.json").read_text())
+    del info["features"]["action"], info["features"]["observation.state"]["names"]
+    (root / "meta/info.json").write_text(json.dumps(info))
+    with pytest.raises(FormatError, match="expected 2 different joint names"):
+        list(read("lerobot", root))
+    first, _ = read("lerobot", root, ReadOptions(joint_order=("a", "b")))
+    assert first.joints == ("a", "b") and first.streams.keys() == {"q"}
 
 
 MAPPING = """

@@ -41,6 +41,8 @@ NPZ_CHANNELS = {
     "joint_pos_cmd": "target",
     "joint_vel": "dq",
     "tau_est": "torque",
+    "joint_vel_cmd": "target_dq",
+    "tau_cmd": "torque_ff",
     "IMU_quaternion": "imu_quat_wxyz",
     "IMU_gyro": "imu_gyro",
     "IMU_acc": "imu_acc",
@@ -49,6 +51,8 @@ NPZ_CHANNELS = {
     "lin_vel": "base_lin_vel_w",
     "ang_vel": "base_ang_vel_b",
 }
+FEED_FORWARD = ("target_dq", "torque_ff")
+"""Channels that say nothing where they are zero throughout."""
 
 
 def read(source: Path, options: ReadOptions) -> Iterator[RawLog]:
@@ -113,7 +117,7 @@ def _robot_log(path: Path, options: ReadOptions) -> RawLog:
     streams = {
         channel: Stream(time, _samples(data[key], f"{path}: {key}"))
         for key, channel in NPZ_CHANNELS.items()
-        if key in data
+        if key in data and (channel not in FEED_FORWARD or np.any(data[key]))
     }
     joints = _joints(streams["q"].values.shape[1], path, options)
     gains, notes = _gains(data, joints)

@@ -57,9 +57,12 @@ def _test(path: Path) -> RawLog:
         for key, channel in TEST_CHANNELS.items()
         if key != "torque" or key in rows[0]
     }
+    chirp = "chirp_duration" in config
+    if chirp:
+        streams["target_dq"] = Stream(time, _rate_of_change(streams["target"]))
     # A sampling task pairs each state with the latest command sent, which therefore acts after it.
     return RawLog(
-        name=f"{'chirp' if 'chirp_duration' in config else 'step'}/{joint}",
+        name=f"{'chirp' if chirp else 'step'}/{joint}",
         joints=(joint,),
         streams=streams,
         pairing="acts_after",
@@ -67,10 +70,14 @@ def _test(path: Path) -> RawLog:
         angle_unit="deg",
         conditions=Conditions(gains={joint: gains}),
         source=str(path),
-        notes=("a chirp also commands the velocity, which is not logged",)
-        if "chirp_duration" in config
-        else (),
+        notes=("the velocity commanded is not logged: derived from the position",) if chirp else (),
     )
+
+
+def _rate_of_change(stream: Stream) -> np.ndarray:
+    """A chirp commands velocity with position; a step commands position alone."""
+    with np.errstate(divide="ignore", invalid="ignore"):  # repeated times are dropped later
+        return np.gradient(stream.values, stream.time, axis=0)
 
 
 def _field(rows: list[dict[str, Any]], key: str, path: Path) -> np.ndarray:

@@ -46,6 +46,11 @@ def _log(path: Path, mapping: dict[str, Any], options: ReadOptions) -> RawLog:
     if command is not None:
         channels = command.channels(joints, given)
         streams["target"] = Stream(clocks[1], channels.pop("q"))
+        streams |= {
+            name: Stream(clocks[1], channels[name])
+            for name in ("target_dq", "torque_ff")
+            if name in channels and np.any(channels[name])
+        }
         conditions, notes = _gains(conditions, channels, joints, notes)
     return RawLog(
         path.stem,

@@ -14,7 +14,7 @@ from gapless.recordings.importers.limits import MAX_ARRAY_BYTES, check_file
 KINDS = ("JointState", "JointTrajectory", "Float64MultiArray", "LowState", "LowCmd")
 JOINT_STATE = {"q": "position", "dq": "velocity", "torque": "effort"}
 MOTOR_STATE = {"q": "q", "dq": "dq", "torque": "tau_est"}
-MOTOR_COMMAND = {"q": "q", "kp": "kp", "kd": "kd"}
+MOTOR_COMMAND = {"q": "q", "target_dq": "dq", "torque_ff": "tau", "kp": "kp", "kd": "kd"}
 IMU = {
     "imu_quat_wxyz": "quaternion",
     "imu_gyro": "gyroscope",

@@ -23,8 +23,6 @@ EARLIEST, LATEST = -0.3, 0.5
 """Range of lags that is searched, s."""
 BUDGET = 2e7
 """Products summed for one recording; longer recordings are sampled in BLOCKS windows."""
-AT_ONCE = 100_000
-"""Products formed at once."""
 MOVING = 0.01
 """Standard deviation (rad) a command must have for its joint to be asked."""
 
@@ -129,29 +127,38 @@ def _shifts(length: int, rate: float) -> np.ndarray:
     return np.arange(low, min(max(6, round(LATEST * rate)), max(length // 5, 3)) + 1)
 
 
-def _windows(length: int, shifts: np.ndarray, joints: int, blocks: int) -> list[np.ndarray]:
+def _windows(length: int, shifts: np.ndarray, joints: int, blocks: int) -> list[tuple[int, int]]:
     """Rows of each block; a long recording is represented by a window of each block."""
     edges = np.linspace(shifts[-1], length + min(shifts[0], 0), blocks + 1).astype(int)
     size = int(max(4000, BUDGET / (len(shifts) * joints)) / blocks)
-    return [np.arange(a, min(b, a + size)) for a, b in pairwise(edges)]
+    return [(a, min(b, a + size)) for a, b in pairwise(edges.tolist())]
 
 
 def _sums(recording: Recording, shifts: np.ndarray, blocks: int, used: np.ndarray) -> np.ndarray:
-    """Moments of q and of each lagged command: (blocks, 6, shifts, used joints)."""
+    """Moments of q and of each lagged command: (blocks, 6, shifts, used joints).
+
+    Each is a sum over t of something of q[t] times something of target[t - lag], so all lags
+    come from one correlation by Fourier transform.
+    """
     assert recording.target is not None
-    target, mask = recording.target[:, used], recording.mask[:, used]
-    windows = _windows(len(target), shifts, len(used), blocks)
-    rows, starts = np.concatenate(windows), np.cumsum([0, *(len(w) for w in windows[:-1])])
-    q, out = recording.q[np.ix_(rows, used)], np.empty((blocks, 6, len(shifts), len(used)))
-    # Several shifts at a time: one would cost short clips more calls than work.
-    for k in range(0, len(shifts), step := max(1, AT_ONCE // q.size)):
-        source = rows - shifts[k : k + step, None]
-        weight = (mask[rows] & mask[source]).astype(float)
-        x, y = target[source] * weight, q * weight
-        for i, product in enumerate((weight, x, y, x * x, x * y, y * y)):
-            reduced = np.add.reduceat(product, starts, axis=1)
-            out[:, i, k : k + step] = reduced.swapaxes(0, 1)
-    return out
+    windows, lags = _windows(len(recording), shifts, len(used), blocks), shifts[-1] - shifts[0]
+    length = 1 << int(max(b - a for a, b in windows) + lags - 1).bit_length()
+    now, before = np.zeros((2, blocks, 3, len(used), length))
+    for k, (a, b) in enumerate(windows):
+        rows, earlier = slice(a, b), slice(a - shifts[-1], b - shifts[0])
+        now[k, ..., : b - a] = _powers(recording.q, recording.mask, rows, used)
+        before[k, ..., : b - a + lags] = _powers(recording.target, recording.mask, earlier, used)
+    late, early = np.fft.rfft(now), np.fft.rfft(before)
+    # Samples, x, y, x², xy, y², where x is the command and y the position.
+    products = late[:, [0, 0, 1, 0, 1, 2]].conj() * early[:, [0, 1, 0, 2, 1, 0]]
+    return np.fft.irfft(products, length)[..., lags::-1].swapaxes(2, 3)
+
+
+def _powers(values: np.ndarray, mask: np.ndarray, rows: slice, used: np.ndarray) -> np.ndarray:
+    """(3, joints, rows): whether a sample counts, its value, and the square of that."""
+    counts = mask[rows, used].T
+    known = np.where(counts, values[rows, used].T, 0.0)
+    return np.array([counts, known, known * known])
 
 
 def _solve(

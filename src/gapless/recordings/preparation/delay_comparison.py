@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -22,23 +22,35 @@ UNIFORM = 0.35
 """Steps by which the joints of one slipped recording may differ in their shift."""
 
 
-def compare_delays(recordings: Iterable[Recording]) -> list[Finding]:
+def compare_delays(
+    recordings: Sequence[Recording], delays: Sequence[Delay] | None = None
+) -> list[Finding]:
     """Flag recordings whose command delay differs from that of their peers by about a step.
 
     Repetitions of one motion are compared with each other; then each source file (all its
     recordings pooled, because a single short ramp cannot tell) with the other files. The lag of a
     joint depends on the motion, so peers must agree among themselves before one of them is blamed.
+
+    Args:
+        recordings: of one robot.
+        delays: of each recording, where they are known already.
     """
     usable = [r for r in recordings if r.target is not None]
+    known = {id(r): d for r, d in zip(recordings, delays or (), strict=bool(delays))}
+
+    def measured(group: list[Recording]) -> Delay:
+        alone = known.get(id(group[0])) if len(group) == 1 else None
+        return estimate(group) if alone is None else alone
+
     findings: dict[str, Finding] = {}
     motions = _group(usable, lambda r: r.name)
     for name, group in ((n, g) for n, g in motions.items() if len(g) > 1):
         labels = [_label(r, i) for i, r in enumerate(group)]
-        for finding in _outliers(labels, [estimate([r]) for r in group], f"motion {name!r}"):
+        for finding in _outliers(labels, [measured([r]) for r in group], f"motion {name!r}"):
             findings.setdefault(finding.recording, finding)
     sources = _group(usable, lambda r: str(r.provenance.get("source", r.name)))
     if len(sources) > 2 and len({(r.joints, r.rate) for r in usable}) == 1:
-        pooled = {name: estimate(group) for name, group in sources.items()}
+        pooled = {name: measured(group) for name, group in sources.items()}
         # Sources hold different motions; one joint alone is no witness.
         told = {name: d for name, d in pooled.items() if d.confident.sum() >= WITNESSES}
         if len(told) > 2:

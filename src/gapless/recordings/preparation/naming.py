@@ -44,7 +44,8 @@ def arrange(log: RawLog, robot: Robot, options: ImportOptions) -> Arranged:
     """Map a log onto a robot.
 
     Raises:
-        NameMismatchError: a log name means no joint of the robot.
+        NameMismatchError: a name of the log or of its conditions is no joint or link of the robot.
+        ModelError: a load is negative.
         DataError: the robot has joints that the log lacks and nobody declared.
     """
     aliases = robot.match(log.joints)
@@ -56,8 +57,8 @@ def arrange(log: RawLog, robot: Robot, options: ImportOptions) -> Arranged:
         for name, stream in log.streams.items()
     }
     logged = np.asarray(np.isfinite(streams["q"].values).any(axis=0))
-    held = _held(robot, options, names, logged)
-    return Arranged(streams, logged, _conditions(log, robot, options, aliases, held))
+    held = _held(log, robot, options, logged)
+    return Arranged(streams, logged, _conditions(log, robot, options, held))
 
 
 def _arranged(
@@ -68,27 +69,30 @@ def _arranged(
     joints: int,
     degrees: bool,
 ) -> Stream:
-    values = np.array(stream.values, dtype=float)
-    values[np.isinf(values)] = np.nan
-    if degrees and name in ANGULAR:
-        np.deg2rad(values, out=values)
+    values = np.asarray(stream.values)
     if name not in JOINT_STREAMS:
-        return Stream(stream.time, values)
-    if values.shape[1] != len(aliases):
+        columns, joints = np.arange(values.shape[1]), values.shape[1]
+    elif values.shape[1] != len(aliases):
         raise DataError(f"{name} has {values.shape[1]} columns for {len(aliases)} joints")
-    if name in SIGNED:
-        values *= np.array([a.sign for a in aliases])
-    if name in SHIFTED:
-        values += np.array([a.offset for a in aliases])
     out = np.full((len(values), joints), np.nan)
     out[:, columns] = values
+    out[np.isinf(out)] = np.nan
+    if degrees and name in ANGULAR:
+        np.deg2rad(out, out=out)
+    if name in SIGNED:
+        out[:, columns] *= np.array([a.sign for a in aliases])
+    if name in SHIFTED:
+        out[:, columns] += np.array([a.offset for a in aliases])
     return Stream(stream.time, out)
 
 
 def _held(
-    robot: Robot, options: ImportOptions, names: tuple[str, ...], logged: np.ndarray
+    log: RawLog, robot: Robot, options: ImportOptions, logged: np.ndarray
 ) -> dict[str, float]:
-    declared = held_positions(options.hold, names, [float(x) for x in robot.joints.default])
+    """Positions of the joints that the log lacks: the user's word, else the log's own."""
+    names = tuple(robot.joints.names)
+    declared = _held_by_log(log, robot)
+    declared |= held_positions(options.hold, names, [float(x) for x in robot.joints.default])
     lacking = [n for n, there in zip(names, logged, strict=True) if not there]
     undeclared = [n for n in lacking if n not in declared]
     if undeclared:
@@ -100,22 +104,29 @@ def _held(
     return {n: declared[n] for n in lacking}
 
 
+def _held_by_log(log: RawLog, robot: Robot) -> dict[str, float]:
+    held = log.conditions.held
+    aliases = robot.match(tuple(held))
+    both = set(held) & set(log.joints)
+    if both:
+        raise DataError(f"joints are both logged and declared as held: {', '.join(sorted(both))}")
+    return {a.joint: a.sign * at + a.offset for a, at in zip(aliases, held.values(), strict=True)}
+
+
 def _conditions(
-    log: RawLog,
-    robot: Robot,
-    options: ImportOptions,
-    aliases: list[Alias],
-    held: dict[str, float],
+    log: RawLog, robot: Robot, options: ImportOptions, held: dict[str, float]
 ) -> Conditions:
-    joint = {name: alias.joint for name, alias in zip(log.joints, aliases, strict=True)}
+    """What the log and the user say, in the robot's names; a name it lacks is refused."""
     given, payloads = log.conditions, parse_payloads(options.payload)
-    for link in payloads or {}:
-        robot.check_link(link)
+    payloads = given.payloads if payloads is None else payloads
+    mount = options.mount or given.mount
+    robot.with_payloads(payloads or {})
+    joints = robot.match(tuple(given.gains))
     return replace(
         given,
         unit=options.unit or given.unit,
-        mount=options.mount or given.mount,
-        payloads=given.payloads if payloads is None else payloads,
-        gains={joint.get(name, name): gain for name, gain in given.gains.items()},
-        held=held | {joint.get(name, name): at for name, at in given.held.items()},
+        mount=None if mount is None else robot.with_mount(mount).mount,
+        payloads=payloads,
+        gains={a.joint: gain for a, gain in zip(joints, given.gains.values(), strict=True)},
+        held=held,
     )

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gapless.recordings.findings import Finding
+from gapless.recordings.preparation import clock, resample
 from gapless.recordings.preparation.delay import Delay, distant_lag
-from gapless.recordings.rawlog import Pairing, RawLog, Stream
+from gapless.recordings.rawlog import Pairing, Stream
 from gapless.recordings.recording import Recording
 
 COMMANDS = ("target", "target_dq", "torque_ff")
@@ -48,17 +49,23 @@ def rows_to_move(pairing: Pairing, command_acts: str | None) -> int | None:
     return {"timestamps": 0, "acts_after": 0, "produced": 1, "unknown": None}[pairing]
 
 
-def move_commands(log: RawLog, rows: int) -> dict[str, Stream]:
-    """The log's streams with target'[k] = target[k + rows]; the last rows get no command."""
+def move_commands(streams: dict[str, Stream], rows: int) -> dict[str, Stream]:
+    """Streams in time order with target'[k] = target[k + rows].
+
+    The last rows get no command, nor do rows before a gap: theirs was in a row that is lost.
+    """
     if rows == 0:
-        return log.streams
-    moved = {name: _earlier(log.streams[name], rows) for name in COMMANDS if name in log.streams}
-    return {**log.streams, **moved}
+        return streams
+    moved = {name: _earlier(streams[name], rows) for name in COMMANDS if name in streams}
+    return {**streams, **moved}
 
 
 def _earlier(stream: Stream, rows: int) -> Stream:
-    missing = np.full((min(rows, len(stream.values)), stream.values.shape[1]), np.nan)
-    return Stream(stream.time, np.concatenate([stream.values[rows:], missing]))
+    values = np.full_like(stream.values, np.nan)
+    values[:-rows] = stream.values[rows:]
+    longest = (rows - 1 + resample.MISSING) * clock.interval(stream.time)
+    values[:-rows][stream.time[rows:] - stream.time[:-rows] > longest] = np.nan
+    return Stream(stream.time, values)
 
 
 def judge(recording: Recording, delay: Delay, moved: int | None) -> Verdict:

@@ -11,6 +11,8 @@ from gapless.recordings.preparation import clock
 
 SNAP = 1e-6
 """Share of a sampling interval within which a grid point counts as the sample itself."""
+MISSING = 1.5
+"""Sampling intervals between two samples above which one is missing between them."""
 
 
 def grid(start: float, stop: float, rate: float) -> np.ndarray:
@@ -48,10 +50,12 @@ class Resampler:
         return out
 
     def held(self, values: np.ndarray) -> np.ndarray:
-        """Commands: the last value issued at or before each grid point (zero-order hold).
+        """Commands: the last one that had been issued when each grid point came (zero-order hold).
 
-        A command belongs to the grid step its time rounds to, so that jitter of less than half an
-        interval does not shift it by a whole step.
+        A command counts as issued at the grid point its time rounds to, so one that comes up to
+        half an interval (the shorter of the grid's and the clock's) after a grid point acts from
+        that point on. Commands are issued once a step with jitter; "at or before" would give every
+        command that is a microsecond late to the next step, and shift it by a whole one.
 
         Returns:
             (N, k) values; NaN before the first command and where the last one is older than
@@ -77,6 +81,13 @@ class Resampler:
         right = np.minimum(left + 1, len(self.time) - 1)
         apart = self.time[right] - self.time[left]
         return within & ((weight == 0) | (apart <= self.max_gap * (1 + SNAP)))
+
+    @cached_property
+    def bridged(self) -> np.ndarray:
+        """(N,) grid points between two samples with samples missing between them."""
+        left, _, weight = self._bracket
+        apart = self.time[np.minimum(left + 1, len(self.time) - 1)] - self.time[left]
+        return self.inside & (weight > 0) & (apart > MISSING * self._typical)
 
     @cached_property
     def _typical(self) -> float:

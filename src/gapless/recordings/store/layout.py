@@ -13,9 +13,14 @@ import pyarrow.parquet as pq
 from gapless.errors import FormatError
 from gapless.recordings.store import lerobot
 from gapless.recordings.store.episode import Episode
+from gapless.recordings.store.info import (
+    element_names,
+    feature_problems,
+    info_problems,
+    widths,
+)
 from gapless.recordings.store.shards import Shard, shard_path
 
-CONVERTER = "python -m lerobot.datasets.v30.convert_dataset_v21_to_v30 --repo-id=<user>/<name>"
 EPISODE_COLUMNS = (
     "episode_index",
     "tasks",
@@ -49,13 +54,16 @@ class Layout:
     shards: dict[tuple[int, int], Shard] = field(default_factory=dict)
 
 
-def check_layout(root: Path, info: Any, facts: Any) -> Layout:
+def check_layout(
+    root: Path, info: Any, facts: Any, joints: tuple[str, ...] | None = None
+) -> Layout:
     """Check everything but the samples; raise one FormatError that lists every problem.
 
     Args:
         root: the folder.
         info: content of meta/info.json.
         facts: content of meta/gapless.json; an empty dict where there is none.
+        joints: names of the state's columns, instead of those in info.json.
     """
     layout = Layout(root)
     if not isinstance(facts, dict):
@@ -65,77 +73,16 @@ def check_layout(root: Path, info: Any, facts: Any) -> Layout:
     if not isinstance(features, dict) or not all(isinstance(f, dict) for f in features.values()):
         layout.problems.append(f"{lerobot.INFO} has no table of features")
     else:
-        _check_info(layout, info, facts)
+        layout.joints = joints or element_names(features.get(lerobot.STATE, {}))
+        layout.widths = widths(features)
+        layout.problems += info_problems(info, facts)
+        layout.problems += feature_problems(features, layout.joints)
         _check_episodes(layout, info)
         _check_shards(layout, info)
     if layout.problems:
         listed = "".join(f"\n  - {problem}" for problem in layout.problems)
         raise FormatError(f"{root} cannot be used as a LeRobot {lerobot.VERSION} dataset:{listed}")
     return layout
-
-
-def _check_info(layout: Layout, info: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
-    version, fps = info.get("codebase_version"), info.get("fps")
-    if version != lerobot.VERSION:
-        layout.problems.append(
-            f"codebase_version is {version!r}, expected {lerobot.VERSION!r}; "
-            f"convert an older dataset with: {CONVERTER}"
-        )
-    if not isinstance(fps, (int, float)) or not fps > 0:
-        layout.problems.append(f"fps is {fps!r}, expected a positive number")
-    rate = facts.get("rate", fps)
-    if rate != fps:
-        layout.problems.append(f"fps is {fps!r}, but the recordings were stored at {rate!r} Hz")
-    if info.get("data_path", lerobot.DATA_PATH) != lerobot.DATA_PATH:
-        layout.problems.append(
-            f"data_path is {info['data_path']!r}, expected {lerobot.DATA_PATH!r}"
-        )
-    _check_features(layout, info)
-
-
-def _check_features(layout: Layout, info: Mapping[str, Any]) -> None:
-    features = info["features"]
-    for key in (lerobot.STATE, lerobot.ACTION, *lerobot.INDEX):
-        if key not in features:
-            layout.problems.append(f"feature {key!r} is missing; {_listed(features)}")
-    layout.widths = {
-        key: feature["shape"][0] for key, feature in features.items() if _is_vector(feature)
-    }
-    shapes = {
-        key: (features.get(key) or {}).get("shape") for key in (lerobot.STATE, lerobot.ACTION)
-    }
-    if None not in shapes.values() and shapes[lerobot.STATE] != shapes[lerobot.ACTION]:
-        layout.problems.append(
-            f"{lerobot.STATE} has shape {shapes[lerobot.STATE]} and {lerobot.ACTION} "
-            f"{shapes[lerobot.ACTION]}; they must be the same joints"
-        )
-    if lerobot.STATE in features:
-        _check_joints(layout, features[lerobot.STATE])
-
-
-def _is_vector(feature: Mapping[str, Any]) -> bool:
-    shape = feature.get("shape")
-    numeric = feature.get("dtype") in ("float32", "float64", "int64", "bool")
-    return numeric and isinstance(shape, list) and len(shape) == 1 and isinstance(shape[0], int)
-
-
-def _listed(features: Mapping[str, Any]) -> str:
-    return f"it has {', '.join(features) or 'none'}"
-
-
-def _check_joints(layout: Layout, feature: Mapping[str, Any]) -> None:
-    """Joint names come as a list, or as a dict that holds one list."""
-    names = feature.get("names")
-    if isinstance(names, dict) and len(names) == 1:
-        names = next(iter(names.values()))
-    width = layout.widths.get(lerobot.STATE)
-    if not isinstance(names, list) or len(names) != width or len(set(map(str, names))) != width:
-        layout.problems.append(
-            f"{lerobot.STATE} names {names!r}, expected {width} different joint names; "
-            f"write them into {lerobot.INFO}"
-        )
-        return
-    layout.joints = tuple(str(name).removesuffix(".pos") for name in names)
 
 
 def _check_episodes(layout: Layout, info: Mapping[str, Any]) -> None:

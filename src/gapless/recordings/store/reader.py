@@ -57,7 +57,10 @@ class Store:
         table = self.shards[place.shard].read(place.start, place.stop, self._columns())
         self._refuse_misplaced(table, index)
         q = self._matrix(table, lerobot.STATE)
-        target = _present(self._matrix(table, lerobot.ACTION))
+        if not self.native:
+            self._refuse_degrees(q)
+        commanded = lerobot.ACTION in self.widths
+        target = _present(self._matrix(table, lerobot.ACTION)) if commanded else None
         channels = {c: _present(self._matrix(table, key)) for c, key in self._channels().items()}
         return Recording(
             name=episode.name,
@@ -82,8 +85,8 @@ class Store:
         }
 
     def _columns(self) -> list[str]:
-        columns = [lerobot.STATE, lerobot.ACTION, *self._channels().values(), *lerobot.INDEX]
-        return [*columns, lerobot.VALID] if self.native else columns
+        there = [key for key in (lerobot.ACTION, lerobot.VALID) if key in self.widths]
+        return [lerobot.STATE, *there, *self._channels().values(), *lerobot.INDEX]
 
     def _refuse_misplaced(self, table: pa.Table, index: int) -> None:
         """The rows must be those of the episode, and at the stated rate."""
@@ -107,15 +110,18 @@ class Store:
         return values.astype(np.float64).reshape(table.num_rows, -1)
 
     def _mask(self, table: pa.Table, q: np.ndarray, target: np.ndarray | None) -> np.ndarray:
-        if self.native:
+        # Other tools keep this column when they copy a dataset, but not the facts.
+        if lerobot.VALID in self.widths:
             return self._matrix(table, lerobot.VALID).astype(bool)
+        return np.isfinite(q) if target is None else np.isfinite(q) & np.isfinite(target)
+
+    def _refuse_degrees(self, q: np.ndarray) -> None:
         largest = np.nanmax(np.abs(q), initial=0.0)
         if largest > LARGEST_ANGLE:
             raise DataError(
                 f"{self.root}: {lerobot.STATE} reaches {largest:.4g}, so it is not in radians; "
                 f"convert it: gapless import lerobot {self.root} --angle-unit deg --out <folder>"
             )
-        return np.isfinite(q) if target is None else np.isfinite(q) & np.isfinite(target)
 
 
 def open_store(path: str | Path) -> Store:
@@ -126,7 +132,6 @@ def open_store(path: str | Path) -> Store:
     info = read_json(root / lerobot.INFO)
     facts = read_json(root / lerobot.FACTS) if (root / lerobot.FACTS).exists() else {}
     layout = check_layout(root, info, facts)
-    native = lerobot.VALID in layout.widths and bool(facts)
     return Store(
         root=root,
         robot=str(facts.get("robot") or info.get("robot_type") or "unknown"),
@@ -136,7 +141,7 @@ def open_store(path: str | Path) -> Store:
         widths=layout.widths,
         places=layout.places,
         shards=layout.shards,
-        native=native,
+        native=bool(facts),
     )
 
 

@@ -54,6 +54,7 @@ class Shard:
                 self.path, metadata=self.metadata, page_checksum_verification=True
             ) as file:
                 table = file.read_row_groups(groups, columns)
+            table.validate(full=True)  # a damaged file may decode to offsets that lead astray
         except (OSError, pa.ArrowException) as error:
             raise FormatError(
                 f"{self.path} ({self.bytes} bytes) is damaged: {error}; restore the file"
