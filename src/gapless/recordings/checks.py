@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -82,8 +82,9 @@ def check(recording: Recording, robot: Robot, delay: Delay | None = None) -> lis
     verdict = placement.judge(recording, delay, 0)
     told = [_not_repaired(f) if f.code == "moved" else f for f in verdict.findings]
     findings = [
+        *quality.unknown_joints(recording, robot),
         *quality.stuck(recording)[1],
-        *quality.saturated(recording),
+        *quality.saturated(recording)[1],
         *quality.followed(recording),
         *quality.beyond_limits(recording, robot),
         *orientation.check_order(recording),
@@ -91,6 +92,7 @@ def check(recording: Recording, robot: Robot, delay: Delay | None = None) -> lis
         *(Finding("error", "not_placed", problem) for problem in verdict.problems),
         *_delay_finding(recording, delay),
     ]
+    findings += _from_import(recording, {f.code for f in findings})
     return [f.of(recording.name) for f in findings]
 
 
@@ -154,6 +156,19 @@ def _without_channels(recording: Recording) -> Recording:
         mask=recording.mask[rows].copy(),
         channels={},
     )
+
+
+def _from_import(recording: Recording, told: set[str]) -> Iterator[Finding]:
+    """What the import found, and what is left of it no longer shows."""
+    facts = recording.provenance
+    for code in (c for c in facts.get("flags", ()) if c not in told):
+        yield Finding("error", code, f"flagged as {code} when it was imported")
+    if count := int(facts.get("interpolated", 0)):
+        text = f"{count} frames lie where a few samples were missing and were bridged at import"
+        yield Finding("info", "interpolated", text, count=count)
+    if count := int(facts.get("torque_saturated", 0)):
+        text = f"{count} torque samples were flat at their extreme and were dropped at import"
+        yield Finding("warning", "torque_saturated", text, count=count)
 
 
 def _not_repaired(finding: Finding) -> Finding:

@@ -39,6 +39,8 @@ class ImportReport:
         elapsed: time the import took, s.
         samples: joint samples of logged joints.
         masked: unusable samples by reason.
+        interpolated: usable frames where a few missing samples were bridged.
+        torque_saturated: torque samples dropped because their channel is flat at its extreme.
         moved: recordings whose commands were moved one step earlier.
         dq: "logged" or "differentiated" -> recordings.
         refused: log -> why it could not be used.
@@ -55,6 +57,8 @@ class ImportReport:
     elapsed: float = 0.0
     samples: int = 0
     masked: Counter[str] = field(default_factory=Counter)
+    interpolated: int = 0
+    torque_saturated: int = 0
     moved: int = 0
     dq: Counter[str] = field(default_factory=Counter)
     refused: dict[str, str] = field(default_factory=dict)
@@ -79,9 +83,12 @@ class ImportReport:
         self.recordings += 1
         self.seconds += recording.duration
         self.samples += recording.mask[:, logged].size
-        self.masked.update(recording.provenance["masked"])
-        self.moved += recording.provenance["moved_steps"] > 0
-        self.dq.update([recording.provenance["dq"]])
+        facts = recording.provenance
+        self.masked.update(facts["masked"])
+        self.interpolated += facts["interpolated"]
+        self.torque_saturated += facts["torque_saturated"]
+        self.moved += facts["moved_steps"] > 0
+        self.dq.update([facts["dq"]])
 
 
 def import_dataset(

@@ -19,6 +19,10 @@ from gapless.worlds.warnings import capture_warnings
 from gapless.worlds.world import Health, Identity, State, Trajectory
 
 
+MODELS_KEPT = 1024
+"""Compiled models of payloads and gains that are kept for the next batch."""
+
+
 class MujocoWorld:
     """Copies of a robot in MuJoCo.
 
@@ -255,5 +259,7 @@ class MujocoWorld:
         key = (tuple(sorted(payloads.items())), tuple(sorted(conditions.gains.items())))
         if key not in self._variants:
             robot = self._robot.with_payloads(payloads).with_gains(conditions.gains)
+            if len(self._variants) >= MODELS_KEPT:
+                self._variants.pop(next(iter(self._variants)))
             self._variants[key] = robot.model(timestep=self.timestep)
         return self._variants[key]

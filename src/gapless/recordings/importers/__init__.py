@@ -91,11 +91,14 @@ def read(format: str, source: Path | str, options: ReadOptions | None = None) ->
 
 
 def _read_all(format: Format, source: Path, options: ReadOptions) -> Iterator[RawLog]:
+    from gapless.recordings.importers.limits import reading
+
     module = import_module(f"{__name__}.{format.module}")
     count = 0
-    for log in module.read(source, options):
-        count += 1
-        yield log
+    with reading(str(source), f"a {format.name} source"):
+        for log in module.read(source, options):
+            count += 1
+            yield log
     if count == 0:
         raise _nothing(format, source, options.problems)
 

@@ -11,6 +11,7 @@ import numpy as np
 from gapless.errors import FormatError
 from gapless.recordings.conditions import Conditions
 from gapless.recordings.importers import ReadOptions, safe_pickle
+from gapless.recordings.importers.arrays import clock, matrix, positive, width_of
 from gapless.recordings.importers.npz import load_npz
 from gapless.recordings.importers.sources import collect, files
 from gapless.recordings.rawlog import Pairing, RawLog, Stream
@@ -51,6 +52,7 @@ NPZ_CHANNELS = {
     "lin_vel": "base_lin_vel_w",
     "ang_vel": "base_ang_vel_b",
 }
+XYZW = "base_quat_wxyz"
 FEED_FORWARD = ("target_dq", "torque_ff")
 """Channels that say nothing where they are zero throughout."""
 
@@ -74,67 +76,63 @@ def _motions(path: Path, options: ReadOptions) -> list[RawLog]:
 def _motion(name: str, motion: dict[str, Any], path: Path, options: ReadOptions) -> RawLog:
     missing = [key for key in ("dof", "fps") if key not in motion]
     if missing:
-        raise FormatError(f"{path}: motion {name!r} lacks {missing}; it has {sorted(motion)}")
-    q = _samples(motion["dof"], f"{path}: dof of {name!r}")
+        raise FormatError(
+            f"{path}: motion {name!r} lacks {missing}; it has {sorted(map(str, motion))}"
+        )
+    where = f"{path}: motion {name!r}:"
+    q = matrix(motion["dof"], f"{where} dof")
     joints = _joints(q.shape[1], path, options)
-    time = np.arange(len(q)) / float(motion["fps"])
-    streams = {"q": Stream(time, q)} | _root(motion, time)
+    time = clock(np.arange(len(q)) / positive(motion["fps"], f"{where} fps"), f"{where} dof")
+    streams = {"q": Stream(time, q)} | _root(motion, time, where)
     pairing: Pairing = "timestamps"
     notes = ("a reference motion: nothing was commanded",)
     if "action" in motion:
         # The dump stores with state i the action that led to it.
-        streams["target"] = Stream(time, _targets(motion["action"], q, path, name))
+        streams["target"] = Stream(time, _targets(motion["action"], q, where))
         pairing = "produced"
         notes = (f"targets are the default pose plus {ACTION_SCALE} times the logged actions",)
     return RawLog(name, joints, streams, pairing, "s", "rad", source=str(path), notes=notes)
 
 
-def _root(motion: dict[str, Any], time: np.ndarray) -> dict[str, Stream]:
+def _root(motion: dict[str, Any], time: np.ndarray, where: str) -> dict[str, Stream]:
     streams = {}
-    if "root_trans_offset" in motion:
-        streams["base_pos"] = Stream(time, np.asarray(motion["root_trans_offset"], float))
-    if "root_rot" in motion:  # xyzw
-        xyzw = np.asarray(motion["root_rot"], float)
-        streams["base_quat_wxyz"] = Stream(time, np.roll(xyzw, 1, axis=-1))
+    for key, channel, width in (("root_trans_offset", "base_pos", 3), ("root_rot", XYZW, 4)):
+        if key in motion:
+            values = matrix(motion[key], f"{where} {key}", len(time), width)
+            streams[channel] = Stream(
+                time, np.roll(values, 1, axis=1) if channel == XYZW else values
+            )
     return streams
 
 
-def _targets(action: Any, q: np.ndarray, path: Path, name: str) -> np.ndarray:
-    action = np.asarray(action, float)
-    if action.shape != q.shape or q.shape[1] != len(DEFAULT_POSE):
-        raise FormatError(
-            f"{path}: action of {name!r} has shape {action.shape}; with dof {q.shape}, "
-            f"{len(DEFAULT_POSE)} joints and as many rows were expected"
-        )
-    return DEFAULT_POSE + ACTION_SCALE * action
+def _targets(action: Any, q: np.ndarray, where: str) -> np.ndarray:
+    return DEFAULT_POSE + ACTION_SCALE * matrix(
+        action, f"{where} action", len(q), len(DEFAULT_POSE)
+    )
 
 
 def _robot_log(path: Path, options: ReadOptions) -> RawLog:
     data = load_npz(path)
     if "joint_pos" not in data or "time" not in data:
         raise FormatError(f"{path}: joint_pos and time were expected; it has {sorted(data)}")
-    time = np.asarray(data["time"], float).ravel()
-    streams = {
-        channel: Stream(time, _samples(data[key], f"{path}: {key}"))
+    time = clock(data["time"], f"{path}: time")
+    joints = _joints(matrix(data["joint_pos"], f"{path}: joint_pos").shape[1], path, options)
+    arrays = {
+        channel: matrix(data[key], f"{path}: {key}", len(time), width_of(channel, len(joints)))
         for key, channel in NPZ_CHANNELS.items()
-        if key in data and (channel not in FEED_FORWARD or np.any(data[key]))
+        if key in data
     }
-    joints = _joints(streams["q"].values.shape[1], path, options)
-    gains, notes = _gains(data, joints)
+    streams = {
+        channel: Stream(time, values)
+        for channel, values in arrays.items()
+        if channel not in FEED_FORWARD or values.any()
+    }
+    gains, notes = _gains(path, data, joints)
     # The logger pairs the latest command with the latest state, so it acts after that state.
     conditions = Conditions(gains=gains)
     return RawLog(
         path.stem, joints, streams, "acts_after", "s", "rad", conditions, str(path), notes
     )
-
-
-def _samples(values: Any, where: str) -> np.ndarray:
-    values = np.asarray(values, float)
-    if values.ndim != 2 or len(values) < 2:
-        raise FormatError(
-            f"{where} has shape {values.shape}; (at least 2 samples, joints) expected"
-        )
-    return values
 
 
 def _joints(count: int, path: Path, options: ReadOptions) -> tuple[str, ...]:
@@ -149,11 +147,16 @@ def _joints(count: int, path: Path, options: ReadOptions) -> tuple[str, ...]:
 
 
 def _gains(
-    data: dict[str, np.ndarray], joints: tuple[str, ...]
+    path: Path, data: dict[str, np.ndarray], joints: tuple[str, ...]
 ) -> tuple[dict[str, tuple[float, float]], tuple[str, ...]]:
     if "kp" not in data or "kd" not in data:
         return {}, ()
-    kp, kd = (np.atleast_2d(np.asarray(data[key], float)) for key in ("kp", "kd"))
+    kp, kd = (
+        matrix(np.atleast_2d(data[key]), f"{path}: {key}", columns=len(joints))
+        for key in ("kp", "kd")
+    )
+    if not len(kp) or not len(kd):
+        return {}, ()
     moving = np.ptp(kp, axis=0).any() or np.ptp(kd, axis=0).any()
     notes = ("gains change during the log; their medians are used",) if moving else ()
     rows = zip(joints, np.median(kp, axis=0), np.median(kd, axis=0), strict=True)

@@ -17,6 +17,7 @@ from gapless.recordings.importers.limits import (
     MAX_ARRAY_BYTES,
     check_array,
     check_file,
+    check_ratio,
     reading,
 )
 from gapless.recordings.importers.npz import load_npz, npz_keys
@@ -91,7 +92,8 @@ class _Hdf5Columns:
         if data.external or data.is_virtual:
             raise FormatError(f"{where} takes its data from other files; copy it with h5repack")
         with reading(where, "an HDF5 dataset"):
-            check_array(data.shape, data.dtype.itemsize, where)
+            size = check_array(data.shape, data.dtype.itemsize, where)
+            check_ratio(data.id.get_storage_size(), size, where)
             return _floats(data[()], where)
 
 
@@ -145,6 +147,8 @@ def read_parquet(path: Path, columns: list[str] | None = None) -> pa.Table:
         file = pq.ParquetFile(path)
         groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
         check_array((sum(g.total_byte_size for g in groups),), 1, str(path))
+        values = (file.metadata.num_rows, file.metadata.num_columns)
+        check_ratio(size, check_array(values, 8, str(path)), str(path))
         table = file.read(columns)
         table.validate(full=True)  # a damaged file may decode to offsets that lead astray
         return table

@@ -31,6 +31,9 @@ NAMES = ("joint_names", "joint_sequence")
 UNLOADED = "_0kg"
 MAX_COMMAND_GAP = 0.25
 """rad rms between the commands of a sim/real pair, above which the row is not a pair."""
+HUNG = Conditions(mount="fixed")
+"""The pelvis was held while the arms moved, as the released environment fixes the root."""
+EMPTY_HANDED = replace(HUNG, payloads={})
 
 _LEVELS = (
     ("hip_yaw", "torso"),
@@ -72,15 +75,25 @@ def _file(path: Path, unloaded: Path | None, options: ReadOptions) -> list[RawLo
             f"{path}: real_dof_positions of shape (rows, samples) or (rows, samples, joints) "
             f"expected; it has { ({k: v.shape for k, v in data.items()}) }"
         )
-    odd = {k: data[k].shape for k in CHANNELS if k in data and data[k].shape != q.shape}
-    if odd:
-        raise FormatError(f"{path}: {odd} differ in shape from real_dof_positions {q.shape}")
+    for key, array in data.items():
+        _check(path, key, array, q.shape)
     logs = _single(path, data, options) if q.ndim == 2 else _whole_body(path, data, options)
     if unloaded is not None:
         return _label(logs, unloaded, options.problems)
     if UNLOADED in path.stem:
-        return [replace(log, conditions=Conditions(payloads={})) for log in logs]
+        return [replace(log, conditions=EMPTY_HANDED) for log in logs]
     return logs
+
+
+def _check(path: Path, key: str, array: np.ndarray, shape: tuple[int, ...]) -> None:
+    if key in NAMES:
+        if array.dtype.kind != "U" or array.ndim != 1:
+            raise FormatError(f"{path}: {key} of shape {array.shape} is not a list of joint names")
+    elif array.shape != shape or array.dtype.kind not in "fiub":
+        raise FormatError(
+            f"{path}: {key} has shape {array.shape} and type {array.dtype}; numbers of the shape "
+            f"of real_dof_positions {shape} were expected"
+        )
 
 
 def _single(path: Path, data: dict[str, np.ndarray], options: ReadOptions) -> list[RawLog]:
@@ -155,7 +168,7 @@ def _row(
             values = values[:, None] if values.ndim == 1 else values[:, columns]
             streams[channel] = Stream(time, values)
     notes = (f"no clock in the file: {RATE:g} Hz assumed",)
-    return RawLog(name, joints, streams, "acts_after", "s", "rad", source=str(path), notes=notes)
+    return RawLog(name, joints, streams, "acts_after", "s", "rad", HUNG, str(path), notes)
 
 
 def _label(logs: list[RawLog], part: Path, problems: list[str]) -> list[RawLog]:
@@ -170,7 +183,7 @@ def _label(logs: list[RawLog], part: Path, problems: list[str]) -> list[RawLog]:
         )
     note = f"unloaded: the row is repeated in {part.name}, which was not imported again"
     return [
-        replace(log, conditions=Conditions(payloads={}), notes=(*log.notes, note))
+        replace(log, conditions=EMPTY_HANDED, notes=(*log.notes, note))
         if log.streams["q"].values.tobytes() in found
         else log
         for log in logs

@@ -68,7 +68,7 @@ def _test(path: Path) -> RawLog:
         pairing="acts_after",
         time_unit="s",
         angle_unit="deg",
-        conditions=Conditions(gains={joint: gains}),
+        conditions=Conditions(mount="fixed", gains={joint: gains}),  # a leg hung from a frame
         source=str(path),
         notes=("the velocity commanded is not logged: derived from the position",) if chirp else (),
     )

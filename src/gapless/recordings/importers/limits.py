@@ -36,15 +36,17 @@ def check_file(path: Path, limit: int, what: str) -> int:
     return size
 
 
-def check_array(shape: Sequence[int], itemsize: int, where: str) -> int:
+def check_array(
+    shape: Sequence[int], itemsize: int, where: str, limit: int = MAX_ARRAY_BYTES
+) -> int:
     """Return the bytes of a declared array, refusing negative or absurd shapes."""
     if any(n < 0 for n in shape):
         raise FormatError(f"{where} declares the shape {tuple(shape)}; sizes cannot be negative")
     size = math.prod(shape) * itemsize
-    if size > MAX_ARRAY_BYTES:
+    if size > limit:
         raise FormatError(
             f"{where} declares {size} bytes (shape {tuple(shape)}), above the limit of "
-            f"{MAX_ARRAY_BYTES}; the file is damaged or hostile"
+            f"{limit}; the file is damaged or hostile"
         )
     return size
 

@@ -9,6 +9,8 @@ from typing import Any, get_args
 from gapless.errors import FormatError, nearest
 from gapless.recordings.conditions import Conditions
 from gapless.recordings.importers import ReadOptions
+from gapless.recordings.importers.arrays import positive
+from gapless.recordings.importers.checking import check_conditions
 from gapless.recordings.rawlog import AngleUnit, Pairing, TimeUnit
 from gapless.robots.payload import Payload
 
@@ -19,6 +21,7 @@ CHOICES = {
     "quat_order": ("wxyz", "xyzw"),
 }
 CONDITIONS = ("unit", "mount", "payloads", "gains", "held", "extra")
+TEXTS = ("time", "state_topic", "command_topic")
 
 
 def read_mapping(options: ReadOptions, allowed: Iterable[str], example: str) -> dict[str, Any]:
@@ -34,10 +37,16 @@ def read_mapping(options: ReadOptions, allowed: Iterable[str], example: str) -> 
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise FormatError(f"{path} is not a TOML file: {error}") from error
-    problems = [*_keys(content, list(allowed)), *_choices(content)]
-    problems += [f"conditions.{p}" for p in _keys(content.get("conditions", {}), list(CONDITIONS))]
+    problems = [*_keys(content, list(allowed)), *_choices(content), *_types(content)]
+    conditions = content.get("conditions", {})
+    if isinstance(conditions, dict):
+        problems += [f"conditions.{p}" for p in _keys(conditions, list(CONDITIONS))]
+    else:
+        problems.append(f"conditions is {conditions!r}; a table was expected: [conditions]")
     if problems:
         raise FormatError(f"{path}: " + "; ".join(problems))
+    if "rate" in content:
+        positive(content["rate"], f"{path}: rate")
     return content
 
 
@@ -57,17 +66,37 @@ def _choices(content: dict[str, Any]) -> list[str]:
     ]
 
 
+def _types(content: dict[str, Any]) -> list[str]:
+    wrong = [
+        f"{key} is {content[key]!r}; text was expected"
+        for key in TEXTS
+        if not isinstance(content.get(key, ""), str)
+    ]
+    joints = content.get("joints", [])
+    if not isinstance(joints, list) or not all(isinstance(name, str) for name in joints):
+        wrong.append(f"joints is {joints!r}; a list of names was expected")
+    elif len(set(joints)) < len(joints):
+        wrong.append(f"joints names one twice: {joints}")
+    return wrong
+
+
 def conditions_of(content: dict[str, Any], where: str) -> Conditions:
-    """The `[conditions]` table: unit, mount, payloads (kg by link), gains ([kp, kd] by joint)."""
+    """The `[conditions]` table: unit, mount, payloads (kg by link), gains ([kp, kd] by joint).
+
+    Raises:
+        FormatError: a condition has the wrong type.
+    """
     table = dict(content.get("conditions", {}))
     try:
         if "payloads" in table:
             table["payloads"] = {link: Payload(float(m)) for link, m in table["payloads"].items()}
         if "gains" in table:
             table["gains"] = {j: (float(kp), float(kd)) for j, (kp, kd) in table["gains"].items()}
-        return Conditions(**table)
+        conditions = Conditions(**table)
     except (TypeError, ValueError, AttributeError) as error:
         raise FormatError(
             f"{where}: [conditions] is not understood ({error}); payloads are kilograms by link "
             "(payloads = {hand = 1.5}), gains are [kp, kd] by joint"
         ) from error
+    check_conditions(conditions, where)
+    return conditions

@@ -18,22 +18,32 @@ from gapless.recordings.rawlog import RawLog, Stream
 
 KEYS = ("state_topic", "command_topic", "joints", "angle_unit", "conditions")
 EXAMPLE = 'state_topic = "/joint_states"; command_topic = "/arm_controller/commands"'
+COMMAND_KINDS = ("JointTrajectory", "Float64MultiArray", "LowCmd")
+"""Not taken unasked, but for LowCmd: they carry a goal, or values without names."""
 COMMAND_WORDS = ("command", "cmd", "target", "desired", "action")
 
 
 def read(source: Path, options: ReadOptions) -> Iterator[RawLog]:
     """Read every .mcap file as one motion."""
     mapping = {} if options.mapping is None else read_mapping(options, KEYS, EXAMPLE)
-    return collect(files(source, ".mcap"), lambda p: [_log(p, mapping, options)], options.problems)
+    conditions = conditions_of(mapping, str(options.mapping))
+
+    def load(path: Path) -> list[RawLog]:
+        return [_log(path, mapping, options, conditions)]
+
+    return collect(files(source, ".mcap"), load, options.problems)
 
 
-def _log(path: Path, mapping: dict[str, Any], options: ReadOptions) -> RawLog:
+def _log(
+    path: Path, mapping: dict[str, Any], options: ReadOptions, conditions: Conditions
+) -> RawLog:
     tracks, notes = read_tracks(path)
     state = _state(path, tracks, mapping)
     command = _command(path, tracks, mapping, state)
     given = options.joint_order or tuple(mapping.get("joints", ())) or None
     joints = _joints(path, state, given)
     used = [track for track in (state, command) if track is not None]
+    notes += _unused(tracks, used)
     stamped = all(track.stamps.all() for track in used)
     if not stamped:
         notes.append("not every message has a header stamp: the recorder's log time is used")
@@ -42,7 +52,6 @@ def _log(path: Path, mapping: dict[str, Any], options: ReadOptions) -> RawLog:
     streams = {
         name: Stream(clocks[0], values) for name, values in state.channels(joints, given).items()
     }
-    conditions = conditions_of(mapping, str(path))
     if command is not None:
         channels = command.channels(joints, given)
         streams["target"] = Stream(clocks[1], channels.pop("q"))
@@ -98,6 +107,22 @@ def _command(
             f"name it in a mapping file: {EXAMPLE}"
         )
     return found[0] if found else None
+
+
+def _unused(tracks: dict[str, Track], used: list[Track]) -> list[str]:
+    """Say which topics were passed over though they may hold the commands."""
+    left = {
+        topic: track
+        for topic, track in tracks.items()
+        if track not in used and (track.kind in COMMAND_KINDS or _is_command(topic))
+    }
+    if not left:
+        return []
+    first = next(iter(left))
+    return [
+        f"not used, though they look like commands: {_listed(left)}; to take one, name it in a "
+        f'mapping file: command_topic = "{first}"'
+    ]
 
 
 def _is_command(topic: str) -> bool:

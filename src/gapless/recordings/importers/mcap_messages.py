@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gapless.errors import FormatError, MissingExtraError
-from gapless.recordings.importers.limits import MAX_ARRAY_BYTES, check_file
+from gapless.recordings.importers.limits import MAX_ARRAY_BYTES, check_file, reading
 
 KINDS = ("JointState", "JointTrajectory", "Float64MultiArray", "LowState", "LowCmd")
 JOINT_STATE = {"q": "position", "dq": "velocity", "torque": "effort"}
@@ -131,8 +131,9 @@ def read_tracks(path: Path) -> tuple[dict[str, Track], list[str]]:
     """
     tracks: dict[str, Track] = {}
     notes: list[str] = []
-    for kind, topic, log_time, message in _messages(path, notes):
-        tracks.setdefault(topic, Track(topic, kind)).add(log_time, message)
+    with reading(str(path), "an MCAP file of joint messages as ROS 2 and Unitree define them"):
+        for kind, topic, log_time, message in _messages(path, notes):
+            tracks.setdefault(topic, Track(topic, kind)).add(log_time, message)
     if not tracks:
         raise FormatError(f"{path}: no message of the kinds {', '.join(KINDS)}")
     return tracks, notes

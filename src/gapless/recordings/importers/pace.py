@@ -11,12 +11,21 @@ import numpy as np
 
 from gapless.errors import FormatError
 from gapless.recordings.importers import ReadOptions, safe_pickle
-from gapless.recordings.importers.limits import MAX_ARRAY_BYTES, check_array, check_file, reading
-from gapless.recordings.importers.pickled_arrays import StandIn
+from gapless.recordings.importers.arrays import clock, matrix
+from gapless.recordings.importers.limits import (
+    MAX_ARRAY_BYTES,
+    check_array,
+    check_file,
+    check_ratio,
+    reading,
+)
+from gapless.recordings.importers.pickled_arrays import Finished, StandIn
 from gapless.recordings.importers.sources import collect, files
 from gapless.recordings.rawlog import RawLog, Stream
 
 CHANNELS = {"dof_pos": "q", "des_dof_pos": "target", "dof_vel": "dq"}
+MAX_PICKLE = 16 << 20
+"""Bytes of data.pkl, which only says how the tensors lie in their storages."""
 STORAGES = {
     "DoubleStorage": "<f8",
     "FloatStorage": "<f4",
@@ -40,17 +49,18 @@ def _chirp(path: Path, options: ReadOptions) -> RawLog:
     if not isinstance(data, dict) or not {"time", "dof_pos", "des_dof_pos"} <= set(data):
         found = sorted(map(str, data)) if isinstance(data, dict) else type(data).__name__
         raise FormatError(f"{path}: time, dof_pos and des_dof_pos were expected; it has {found}")
-    time = np.asarray(data["time"], float).ravel()
-    arrays = {name: np.asarray(data[key], float) for key, name in CHANNELS.items() if key in data}
-    count = arrays["q"].shape[-1]
+    time = clock(data["time"], f"{path}: time")
+    count = matrix(data["dof_pos"], f"{path}: dof_pos", len(time)).shape[1]
+    arrays = {
+        name: matrix(data[key], f"{path}: {key}", len(time), count)
+        for key, name in CHANNELS.items()
+        if key in data
+    }
     if options.joint_order is None or len(options.joint_order) != count:
         raise FormatError(
             f"{path} has {count} unnamed joint columns; give the joint order with {count} names"
             f" (given: {options.joint_order})"
         )
-    for name, values in arrays.items():
-        if values.shape != (len(time), count) or len(time) < 2:
-            raise FormatError(f"{path}: {name} has shape {values.shape} for {len(time)} times")
     streams = {name: Stream(time, values) for name, values in arrays.items()}
     # The collector reads the state and sends the next command in one tick.
     return RawLog(
@@ -72,7 +82,7 @@ def load_pt(path: Path) -> Any:
         if name is None:
             raise FormatError(f"{path} is a zip archive without data.pkl: not a file of torch.save")
         storages = _Storages(archive, name.removesuffix("data.pkl"), str(path))
-        pickled = storages.member(name)
+        pickled = storages.member(name, MAX_PICKLE)
         return safe_pickle.read_pickle_bytes(
             pickled, str(path), stand_ins=GLOBALS, persistent=storages.load
         )
@@ -83,17 +93,22 @@ class _Storages:
 
     def __init__(self, archive: zipfile.ZipFile, prefix: str, where: str) -> None:
         self.archive, self.prefix, self.where = archive, prefix, where
+        self.loaded: dict[str, bytes] = {}
         if (
             f"{prefix}byteorder" in archive.namelist()
             and self.member(f"{prefix}byteorder") != b"little"
         ):
             raise FormatError(f"{where} was written on a big-endian machine; save it again")
 
-    def member(self, name: str) -> bytes:
-        """The bytes of one entry, with its checksum verified."""
-        with reading(f"{self.where}: {name}", "an entry"):
-            check_array((self.archive.getinfo(name).file_size,), 1, f"{self.where}: {name}")
-            return self.archive.read(name)
+    def member(self, name: str, limit: int = MAX_ARRAY_BYTES) -> bytes:
+        """The bytes of one entry, with its checksum verified; an entry is kept once."""
+        if name not in self.loaded:
+            with reading(f"{self.where}: {name}", "an entry"):
+                info = self.archive.getinfo(name)
+                check_array((info.file_size,), 1, f"{self.where}: {name}", limit)
+                check_ratio(info.compress_size, info.file_size, f"{self.where}: {name}")
+                self.loaded[name] = self.archive.read(name)
+        return self.loaded[name]
 
     def load(self, pid: Any) -> np.ndarray:
         """Resolve ('storage', type, key, device, count)."""
@@ -110,17 +125,20 @@ class _Empty(dict[str, Any]):
 
 
 def _tensor(storage: Any, offset: int, size: Any, stride: Any, *_: Any) -> Any:
-    from gapless.recordings.importers.pickled_arrays import Finished
-
     if not isinstance(storage, np.ndarray):
         raise FormatError("a tensor without a storage")
-    check_array(size, storage.itemsize, "a tensor")
+    if check_array(size, storage.itemsize, "a tensor") > storage.nbytes:
+        raise FormatError(
+            f"a tensor of size {tuple(size)} is larger than its storage of {len(storage)} values "
+            "(an expanded view); save it with .contiguous()"
+        )
     last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
     if min([offset, *stride, 0]) < 0 or (all(size) and last >= len(storage)):
         raise FormatError(f"a tensor of size {size} reaches outside its storage of {len(storage)}")
     steps = [step * storage.itemsize for step in stride]
-    view = np.lib.stride_tricks.as_strided(storage[offset:], tuple(size), steps)
-    return Finished(view.copy())
+    # A view: however many tensors share a storage, they take no more memory than it does.
+    view = np.lib.stride_tricks.as_strided(storage[offset:], tuple(size), steps, writeable=False)
+    return Finished(view)
 
 
 GLOBALS = {

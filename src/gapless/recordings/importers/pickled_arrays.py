@@ -107,7 +107,7 @@ class JoblibArray(Box):
 
 
 def array(kind: Any, shape: Any, order: str, data: bytes, where: str) -> np.ndarray:
-    """Build an array from its bytes, checking that they are all there."""
+    """A view of bytes as an array, checking that they are all there; sharing takes no memory."""
     if not isinstance(kind, NumpyType):
         raise FormatError(f"{where}: an array without a type")
     shape = tuple(int(n) for n in shape)
@@ -118,7 +118,7 @@ def array(kind: Any, shape: Any, order: str, data: bytes, where: str) -> np.ndar
             f"{where}: an array of shape {shape} needs {size} bytes and has {len(data)}; "
             "the file is truncated: copy it again"
         )
-    return np.frombuffer(data, dtype).reshape(shape, order="F" if order == "F" else "C").copy()
+    return np.frombuffer(data, dtype).reshape(shape, order="F" if order == "F" else "C")
 
 
 def numpy_scalar(kind: Any, data: Any) -> Any:

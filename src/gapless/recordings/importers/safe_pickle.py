@@ -29,6 +29,8 @@ from gapless.recordings.importers.pickled_arrays import (
 
 MAX_DEPTH = 32
 MAX_NODES = 1_000_000
+MAX_STEPS = 3 * MAX_NODES
+"""Opcodes of one pickle; each may cost a hundred times its byte in memory."""
 
 STAND_INS: dict[str, StandIn] = {
     "joblib.numpy_pickle.NumpyArrayWrapper": StandIn(JoblibArray),
@@ -42,6 +44,20 @@ for _module in ("numpy.core.multiarray", "numpy._core.multiarray"):
 
 
 _PythonUnpickler: Any = pickle._Unpickler  # pyright: ignore[reportAttributeAccessIssue]
+
+
+class _Steps(dict[int, Any]):
+    """The machine's table of opcodes, which ends a program that runs too long."""
+
+    def __init__(self, table: dict[int, Any], where: str) -> None:
+        super().__init__(table)
+        self.left, self.where = MAX_STEPS, where
+
+    def __getitem__(self, opcode: int) -> Any:
+        self.left -= 1
+        if self.left < 0:
+            raise FormatError(f"{self.where}: larger than any log (over {MAX_STEPS} steps)")
+        return super().__getitem__(opcode)
 
 
 class RestrictedUnpickler(_PythonUnpickler):
@@ -64,6 +80,8 @@ class RestrictedUnpickler(_PythonUnpickler):
         self.stream = io.BytesIO(data)
         super().__init__(self.stream)
         self.where, self.stand_ins, self.persistent = where, stand_ins, persistent
+        self.dispatch = _Steps(self.dispatch, where)
+        self.size, self.made = len(data), 0
 
     def find_class(self, module: str, name: str) -> StandIn:
         """Look a global up among the stand-ins."""
@@ -87,7 +105,11 @@ class RestrictedUnpickler(_PythonUnpickler):
         made = self.stack.pop()
         if not isinstance(made, StandIn):
             raise FormatError(f"{self.where}: refused, it calls a {type(made).__name__}")
-        self.stack.append(made.make(*args))
+        value = made.make(*args)
+        self.made += len(value) if isinstance(value, bytes) else getattr(value, "nbytes", 0)
+        if self.made > self.size:
+            raise FormatError(f"{self.where}: refused, it copies one content over and over")
+        self.stack.append(value)
 
     def build(self) -> None:
         """BUILD: only our own boxes take a state; joblib's array bytes follow right after."""

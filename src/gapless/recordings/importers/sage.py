@@ -11,6 +11,7 @@ import numpy as np
 from gapless.errors import FormatError
 from gapless.recordings.importers import ReadOptions
 from gapless.recordings.importers.cells import column, has_values, lists, numbers, read_csv
+from gapless.recordings.importers.limits import reading
 from gapless.recordings.importers.sources import collect, folders_with
 from gapless.recordings.rawlog import RawLog, Stream
 
@@ -75,7 +76,8 @@ def _joints(folder: Path, options: ReadOptions, count: int) -> tuple[str, ...]:
     places = [folder, *folder.resolve().parents[:3]]
     found = next((p / "joint_list.txt" for p in places if (p / "joint_list.txt").is_file()), None)
     if names is None and found is not None:
-        names, origin = tuple(found.read_text(encoding="utf-8").split()), str(found)
+        with reading(str(found), "a list of joint names (UTF-8 text)"):
+            names, origin = tuple(found.read_text(encoding="utf-8").split()), str(found)
     if names is None:
         raise FormatError(
             f"{folder}: no joint_list.txt here or in the three folders above, and {count} unnamed "

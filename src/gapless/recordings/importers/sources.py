@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from gapless.errors import DataError, FormatError
+from gapless.recordings.importers.checking import checked
+from gapless.recordings.importers.limits import reading
 from gapless.recordings.rawlog import RawLog
 
 Item = TypeVar("Item")
@@ -52,10 +54,11 @@ def _check_link(path: Path, inside: Path) -> None:
 def collect(
     items: Iterable[Item], load: Callable[[Item], Iterable[RawLog]], problems: list[str]
 ) -> Iterator[RawLog]:
-    """Load each item, noting those that cannot be used instead of stopping."""
+    """Load and check each item, noting those that cannot be used instead of stopping."""
     for item in items:
         try:
-            logs = list(load(item))
+            with reading(str(item), "a log of this format"):
+                logs = [checked(log) for log in load(item)]
         except (FormatError, DataError) as error:
             problems.append(str(error))
             continue

@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 
 from gapless.errors import FormatError, nearest
+from gapless.recordings.conditions import Conditions
 from gapless.recordings.importers import ReadOptions
+from gapless.recordings.importers.arrays import PER_JOINT, clock
 from gapless.recordings.importers.columns import open_columns
 from gapless.recordings.importers.mapping import conditions_of, read_mapping
 from gapless.recordings.importers.sources import collect, files
 from gapless.recordings.rawlog import RawLog, Stream
-from gapless.recordings.recording import BODY_CHANNELS, JOINT_CHANNELS
+from gapless.recordings.recording import BODY_CHANNELS
 
-PER_JOINT = ("q", "target", *JOINT_CHANNELS)
 CHANNELS = (*PER_JOINT, *BODY_CHANNELS)
 KEYS = (
     "time",
@@ -39,8 +40,11 @@ def read(source: Path, options: ReadOptions) -> Iterator[RawLog]:
     """Read every table of a source by one mapping; the motion is the file's name."""
     mapping = read_mapping(options, KEYS, EXAMPLE)
     joints = _joints(mapping, options)
+    conditions = conditions_of(mapping, str(options.mapping))
+    for channel in CHANNELS:
+        _names(mapping.get(channel, ""), channel, joints)
     paths = files(source, ".csv", ".npz", ".h5", ".hdf5", ".parquet")
-    return collect(paths, lambda p: [_table(p, mapping, joints)], options.problems)
+    return collect(paths, lambda p: [_table(p, mapping, joints, conditions)], options.problems)
 
 
 def _joints(mapping: dict[str, Any], options: ReadOptions) -> tuple[str, ...]:
@@ -53,7 +57,9 @@ def _joints(mapping: dict[str, Any], options: ReadOptions) -> tuple[str, ...]:
     return joints
 
 
-def _table(path: Path, mapping: dict[str, Any], joints: tuple[str, ...]) -> RawLog:
+def _table(
+    path: Path, mapping: dict[str, Any], joints: tuple[str, ...], conditions: Conditions
+) -> RawLog:
     wanted = {c: _names(mapping[c], c, joints) for c in CHANNELS if c in mapping}
     times = [mapping["time"]] if "time" in mapping else []
     with open_columns(path) as table:
@@ -65,9 +71,8 @@ def _table(path: Path, mapping: dict[str, Any], joints: tuple[str, ...]) -> RawL
             listed = "; ".join(f"{name!r}.{nearest(name, known)}" for name in absent)
             raise FormatError(f"{path} has no column {listed} It has: {', '.join(sorted(known))}")
         values = {c: _join([table.get(n) for n in names]) for c, names in wanted.items()}
-        time = table.get(times[0]).ravel() if times else None
-    if time is None:
-        time = np.arange(len(values["q"])) / float(mapping["rate"])
+        time = table.get(times[0]) if times else np.arange(len(values["q"])) / mapping["rate"]
+    time = clock(time, f"{path}: {times[0] if times else 'q'}")
     _check(path, values, len(time), len(joints))
     return RawLog(
         name=path.stem,
@@ -76,14 +81,14 @@ def _table(path: Path, mapping: dict[str, Any], joints: tuple[str, ...]) -> RawL
         pairing=mapping.get("pairing", "unknown"),
         time_unit=mapping.get("time_unit", None if times else "s"),
         angle_unit=mapping.get("angle_unit"),
-        conditions=conditions_of(mapping, str(path)),
+        conditions=conditions,
         source=str(path),
     )
 
 
 def _names(spec: Any, channel: str, joints: tuple[str, ...]) -> list[str]:
     """Columns of a channel: a list, a pattern with {joint}, or one column of vectors."""
-    if isinstance(spec, list) and all(isinstance(name, str) for name in spec):
+    if isinstance(spec, list) and spec and all(isinstance(name, str) for name in spec):
         return spec
     if isinstance(spec, str):
         one_a_joint = "{joint}" in spec and channel in PER_JOINT
@@ -102,8 +107,6 @@ def _join(columns: list[np.ndarray]) -> np.ndarray:
 
 
 def _check(path: Path, values: dict[str, np.ndarray], samples: int, joints: int) -> None:
-    if samples < 2:
-        raise FormatError(f"{path} holds {samples} samples; at least two are needed")
     for channel, array in values.items():
         width = joints if channel in PER_JOINT else BODY_CHANNELS[channel][0]
         if array.shape != (samples, width or array.shape[1]):

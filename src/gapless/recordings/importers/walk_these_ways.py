@@ -16,6 +16,7 @@ import numpy as np
 from gapless.errors import FormatError
 from gapless.recordings.conditions import Conditions
 from gapless.recordings.importers import ReadOptions
+from gapless.recordings.importers.arrays import clock, matrix
 from gapless.recordings.importers.npz import load_npz
 from gapless.recordings.importers.sources import collect, files
 from gapless.recordings.rawlog import RawLog, Stream
@@ -39,19 +40,16 @@ def _run(path: Path, options: ReadOptions) -> RawLog:
     if missing:
         raise FormatError(f"{path} lacks {missing}; it has {sorted(data)}")
     joints = options.joint_order or JOINTS
-    time = np.asarray(data["time"], float).ravel()
-    for key in CHANNELS:
-        if key in data and data[key].shape != (len(time), len(joints)):
-            raise FormatError(
-                f"{path}: {key} has shape {data[key].shape}, expected {(len(time), len(joints))}"
-            )
-    if len(time) < 2:
-        raise FormatError(f"{path} holds {len(time)} samples; at least two are needed")
-    streams = {name: Stream(time, data[key]) for key, name in CHANNELS.items() if key in data}
+    time = clock(data["time"], f"{path}: time")
+
+    def get(key: str, columns: int | None) -> np.ndarray:
+        return matrix(data[key], f"{path}: {key}", len(time), columns)
+
+    streams = {n: Stream(time, get(k, len(joints))) for k, n in CHANNELS.items() if k in data}
     if "rpy" in data:
-        streams["imu_quat_wxyz"] = Stream(time, _quaternion(data["rpy"]))
+        streams["imu_quat_wxyz"] = Stream(time, _quaternion(get("rpy", 3)))
     if "contact_state" in data:
-        streams["contact"] = Stream(time, data["contact_state"])
+        streams["contact"] = Stream(time, get("contact_state", None))
     return RawLog(
         name=path.stem,
         joints=joints,

@@ -59,8 +59,7 @@ def build(builder: Builder, moved: int) -> Built:
     Raises:
         DataError: the streams' clocks cannot be cut into common episodes.
     """
-    arranged = replace(builder.log, streams=builder.arranged.streams)
-    episodes, findings = cut(placement.move_commands(arranged, moved))
+    episodes, findings = cut(builder.arranged.streams, moved)
     built = Built(findings=findings)
     for episode in episodes:
         made = frames(episode, builder.rate, builder.options.max_gap, builder.arranged.logged)
@@ -69,7 +68,7 @@ def build(builder: Builder, moved: int) -> Built:
     short = len(episodes) - len(built.recordings)
     words = f"fewer than {MIN_FRAMES} usable frames at {builder.rate:g} Hz"
     if not built.recordings:
-        count = len(arranged.streams["q"].time)
+        count = len(builder.arranged.streams["q"].time)
         built.problems.append(f"{count} samples of q leave {words} in every episode")
     elif short:
         text = f"{short} episodes with {words} were dropped"
@@ -94,7 +93,7 @@ def _append(builder: Builder, built: Built, made: Frames) -> None:
         made.mask,
         {"dq": dq, **channels},
         builder.arranged.conditions,
-        {"masked": dict(made.masked), "dq": source},
+        {"masked": dict(made.masked), "interpolated": made.interpolated, "dq": source},
     )
     built.recordings.append(recording)
     built.findings += findings
@@ -115,13 +114,14 @@ def finish(builder: Builder, built: Built, delay: Delay, moved: int) -> Built:
     for number, recording in enumerate(built.recordings):
         bad, findings = quality.stuck(recording)
         masked = Counter(recording.provenance["masked"]) + Counter(stuck=int(bad.sum()))
-        recording = replace(recording, mask=recording.mask & ~bad)
-        findings += _content(builder, recording)
+        flat, flats = quality.saturated(recording)
+        recording = _without_torque(replace(recording, mask=recording.mask & ~bad), flat)
+        findings += flats + _content(builder, recording)
         many = len(built.recordings) > 1
-        label = f"{builder.name} part {number + 1}" if many else builder.name
-        findings = [f.of(label) for f in findings]
-        facts = _provenance(builder, findings, delay, moved)
-        facts |= {"masked": dict(masked), "dq": recording.provenance["dq"]}
+        part = f"part {number + 1}: " if many else ""
+        findings = [replace(f, message=part + f.message).of(builder.name) for f in findings]
+        facts = _provenance(builder, findings, delay, moved) | recording.provenance
+        facts |= {"masked": dict(masked), "torque_saturated": int(flat.sum())}
         done.recordings.append(replace(recording, provenance=facts))
         done.findings += findings
         done.problems += _refusals(builder, recording, masked, findings)
@@ -131,12 +131,30 @@ def finish(builder: Builder, built: Built, delay: Delay, moved: int) -> Built:
 def _content(builder: Builder, recording: Recording) -> list[Finding]:
     degrees = (builder.options.angle_unit or builder.log.angle_unit) == "deg"
     return [
-        *quality.saturated(recording),
+        *_interpolated(recording.provenance["interpolated"]),
         *quality.followed(recording),
         *quality.beyond_limits(recording, builder.robot),
         *orientation.check_order(recording),
         *(units.tiny_angles(recording.q, recording.mask) if degrees else []),
     ]
+
+
+def _interpolated(count: int) -> list[Finding]:
+    if not count:
+        return []
+    text = (
+        f"{count} frames lie where a few samples are missing: states were interpolated, commands "
+        "held (--max-gap sets how far)"
+    )
+    return [Finding("info", "interpolated", text, count=count)]
+
+
+def _without_torque(recording: Recording, flat: np.ndarray) -> Recording:
+    """No torque where its channel is saturated: the motor's own is not known there."""
+    if not flat.any():
+        return recording
+    torque = np.where(flat, np.nan, recording.channels["torque"])
+    return replace(recording, channels={**recording.channels, "torque": torque})
 
 
 def _refusals(
@@ -151,7 +169,7 @@ def _refusals(
         return wrong
     reasons = ", ".join(f"{why} {count}" for why, count in lost.items())
     text = f"{share:.0%} of the samples are unusable ({reasons}); the bound is {bound:.0%}"
-    return [*wrong, f"{text} (--max-masked)"]
+    return [*wrong, f"{text} (--max-masked{', --max-gap' if 'gap' in lost else ''})"]
 
 
 def _provenance(

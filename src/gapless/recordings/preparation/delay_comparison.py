@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from gapless.recordings.findings import Finding
 from gapless.recordings.preparation.delay import Delay, estimate
 from gapless.recordings.recording import Recording
 
+Key = TypeVar("Key", bound=Hashable)
 STEP = 0.6
 """Deviation in steps that counts as a shift of one."""
 SCATTER = 0.08
@@ -35,41 +37,53 @@ def compare_delays(
         recordings: of one robot.
         delays: of each recording, where they are known already.
     """
-    usable = [r for r in recordings if r.target is not None]
-    known = {id(r): d for r, d in zip(recordings, delays or (), strict=bool(delays))}
+    usable = {i: r for i, r in enumerate(recordings) if r.target is not None}
 
-    def measured(group: list[Recording]) -> Delay:
-        alone = known.get(id(group[0])) if len(group) == 1 else None
-        return estimate(group) if alone is None else alone
+    def measured(group: list[int]) -> Delay:
+        if delays is not None and len(group) == 1:
+            return delays[group[0]]
+        return estimate([usable[i] for i in group])
 
-    findings: dict[str, Finding] = {}
-    motions = _group(usable, lambda r: r.name)
-    for name, group in ((n, g) for n, g in motions.items() if len(g) > 1):
-        labels = [_label(r, i) for i, r in enumerate(group)]
-        for finding in _outliers(labels, [measured([r]) for r in group], f"motion {name!r}"):
-            findings.setdefault(finding.recording, finding)
-    sources = _group(usable, lambda r: str(r.provenance.get("source", r.name)))
-    if len(sources) > 2 and len({(r.joints, r.rate) for r in usable}) == 1:
-        pooled = {name: measured(group) for name, group in sources.items()}
-        # Sources hold different motions; one joint alone is no witness.
-        told = {name: d for name, d in pooled.items() if d.confident.sum() >= WITNESSES}
-        if len(told) > 2:
-            for finding in _outliers(list(told), list(told.values()), "the other sources"):
-                findings.setdefault(finding.recording, finding)
+    findings: dict[int, Finding] = {}
+    # Columns are compared, so only recordings with the same joints and rate are.
+    motions = _group(usable, lambda r: (r.name, r.joints, r.rate))
+    for group in (g for g in motions.values() if len(g) > 1):
+        found = [measured([i]) for i in group]
+        for k, shift in _outliers(found, f"motion {usable[group[0]].name!r}"):
+            label = f"recording {group[k]} (repetition {k + 1} of {len(group)})"
+            findings[group[k]] = _finding(usable[group[k]], label, shift)
+    for group, source, shift in _odd_sources(usable, measured):
+        for i in group:
+            findings.setdefault(i, _finding(usable[i], f"source {source!r}", shift))
     return list(findings.values())
 
 
+def _odd_sources(
+    usable: Mapping[int, Recording], measured: Callable[[list[int]], Delay]
+) -> list[tuple[list[int], str, str]]:
+    """Sources whose commands are shifted: their recordings, their name, and the words."""
+    sources = _group(usable, lambda r: str(r.provenance.get("source", r.name)))
+    if len(sources) <= 2 or len({(r.joints, r.rate) for r in usable.values()}) > 1:
+        return []
+    pooled = {name: measured(group) for name, group in sources.items()}
+    # Sources hold different motions; one joint alone is no witness.
+    told = {name: d for name, d in pooled.items() if d.confident.sum() >= WITNESSES}
+    odd = _outliers(list(told.values()), "the other sources") if len(told) > 2 else []
+    return [(sources[name], name, shift) for name, shift in ((list(told)[k], s) for k, s in odd)]
+
+
 def _group(
-    recordings: Sequence[Recording], key: Callable[[Recording], str]
-) -> dict[str, list[Recording]]:
-    groups: dict[str, list[Recording]] = defaultdict(list)
-    for recording in recordings:
-        groups[key(recording)].append(recording)
+    recordings: Mapping[int, Recording], key: Callable[[Recording], Key]
+) -> dict[Key, list[int]]:
+    groups: dict[Key, list[int]] = defaultdict(list)
+    for i, recording in recordings.items():
+        groups[key(recording)].append(i)
     return groups
 
 
-def _label(recording: Recording, number: int) -> str:
-    return str(recording.provenance.get("episode", f"{recording.name}#{number}"))
+def _finding(recording: Recording, label: str, shift: str) -> Finding:
+    text = f"{label}: {shift}; check how its rows pair commands with states"
+    return Finding("warning", "shifted", text, None, 1, recording.name)
 
 
 def deviations(delays: Sequence[Delay], peers: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
@@ -98,11 +112,15 @@ def deviations(delays: Sequence[Delay], peers: Sequence[int]) -> tuple[np.ndarra
     return deviation, error
 
 
-def _outliers(labels: list[str], delays: list[Delay], against: str) -> list[Finding]:
-    """Blame the clearest deviation, compare the rest without it, and so on up to half of them."""
-    findings: list[Finding] = []
+def _outliers(delays: list[Delay], against: str) -> list[tuple[int, str]]:
+    """Blame the clearest deviation, compare the rest without it, and so on up to half of them.
+
+    Returns:
+        number of each delay that is blamed, and by how much it is off, in words.
+    """
+    found: list[tuple[int, str]] = []
     peers = list(range(len(delays)))
-    while len(findings) < max(len(delays) // 2, 1) and len(peers) > 1:
+    while len(found) < max(len(delays) // 2, 1) and len(peers) > 1:
         deviation, error = deviations(delays, peers)
         clear = np.abs(deviation) > np.maximum(STEP, 3 * error)
         ratio = np.where(clear, np.abs(deviation) / error, 0.0)
@@ -111,10 +129,6 @@ def _outliers(labels: list[str], delays: list[Delay], against: str) -> list[Find
             break
         peers.remove(worst)
         unsure = " (or the other one is)" if len(delays) == 2 else ""
-        message = (
-            f"{labels[worst]}: its commands are shifted by {deviation[worst]:+.2f} ± "
-            f"{error[worst]:.2f} steps against {against}{unsure}; check how its rows pair "
-            "commands with states"
-        )
-        findings.append(Finding("warning", "shifted", message, None, 1, labels[worst]))
-    return findings
+        amount = f"{deviation[worst]:+.2f} ± {error[worst]:.2f} steps"
+        found.append((worst, f"its commands are shifted by {amount} against {against}{unsure}"))
+    return found

@@ -10,14 +10,15 @@ import numpy as np
 from gapless.errors import DataError
 from gapless.recordings.findings import Finding
 from gapless.recordings.preparation import clock, resample
-from gapless.recordings.preparation.placement import COMMANDS
+from gapless.recordings.preparation.placement import COMMANDS, move_commands
 from gapless.recordings.rawlog import Stream
 from gapless.recordings.recording import BODY_CHANNELS, JOINT_CHANNELS
 
 MIN_FRAMES = 10
 """Shorter episodes are dropped, and counted."""
 HELD = (*COMMANDS, "temperature", "contact")
-DEFAULT_GAP, GAP_SAMPLES = 0.1, 3
+GAP_SAMPLES = 3.5
+"""Sampling intervals that are bridged by default: three, and half of one for jitter."""
 
 
 @dataclass
@@ -28,15 +29,21 @@ class Frames:
         values: channel -> (N, k), NaN where there is nothing.
         mask: (N, J) samples with a position and, where commands are logged, a command.
         masked: reason -> samples.
+        interpolated: usable frames where samples are missing that were bridged.
     """
 
     values: dict[str, np.ndarray]
     mask: np.ndarray
     masked: Counter[str] = field(default_factory=Counter)
+    interpolated: int = 0
 
 
-def cut(streams: dict[str, Stream]) -> tuple[list[dict[str, Stream]], list[Finding]]:
+def cut(streams: dict[str, Stream], moved: int) -> tuple[list[dict[str, Stream]], list[Finding]]:
     """Split streams (times in seconds) into episodes with strictly increasing clocks.
+
+    Args:
+        streams: as logged, in the robot's joints.
+        moved: rows by which commands move earlier, once their rows are in order.
 
     Raises:
         DataError: the clocks of two streams reset a different number of times.
@@ -57,6 +64,8 @@ def cut(streams: dict[str, Stream]) -> tuple[list[dict[str, Stream]], list[Findi
             {name: _take(streams[name], o.groups[k]) for name, o in ordered.items()}
             for k in range(groups)
         ]
+    # Rows that are late, doubled or from before a restart are no neighbours of those beside them.
+    parts = [move_commands(part, moved) for part in parts]
     episodes = [episode for part in parts for episode in _at_gaps(part)]
     return episodes, _clock_findings(ordered["q"], len(episodes))
 
@@ -109,7 +118,9 @@ def frames(
         return None
     keep = slice(int(used[0]), int(used[-1]) + 1)
     counts = Counter({why: int(bad[keep].sum()) for why, bad in masked.items() if bad[keep].any()})
-    return Frames({k: v[keep] for k, v in values.items()}, mask[keep], counts)
+    bridged = np.any([clocks(episode[name].time).bridged for name in values], axis=0)
+    interpolated = int((bridged & mask.any(axis=1)).sum())
+    return Frames({k: v[keep] for k, v in values.items()}, mask[keep], counts, interpolated)
 
 
 def _grid(episode: dict[str, Stream], rate: float) -> np.ndarray:
@@ -119,7 +130,7 @@ def _grid(episode: dict[str, Stream], rate: float) -> np.ndarray:
 
 
 def _gap(time: np.ndarray, max_gap: float | None) -> float:
-    return max(DEFAULT_GAP, GAP_SAMPLES * clock.interval(time)) if max_gap is None else max_gap
+    return GAP_SAMPLES * clock.interval(time) if max_gap is None else max_gap
 
 
 def _resampled(name: str, values: np.ndarray, resampler: resample.Resampler) -> np.ndarray:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from gapless.robots.robot import Robot
 
 Result = TypeVar("Result")
+RESAMPLED = 0.1
+"""Share by which the grid's rate may differ from the log's without a word."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,7 @@ def prepare(log: RawLog, robot: Robot, options: ImportOptions, rate: float) -> P
     name = options.motion or log.name
     ledger = Ledger(name, findings=[Finding("info", "note", note) for note in log.notes])
     log = ledger.attempt(lambda: _in_seconds(log, options)) or log
+    ledger.findings += _resampled(log, options, rate)
     arranged = ledger.attempt(lambda: arrange(log, robot, options))
     if arranged is not None:
         ledger.add(units.angle_problem(arranged.streams["q"].values, robot.joints))
@@ -121,6 +124,18 @@ def _in_seconds(log: RawLog, options: ImportOptions) -> RawLog:
     seconds = clock.once_a_clock(lambda time: np.asarray(time, dtype=float) * clock.SECONDS[unit])
     streams = {name: Stream(seconds(s.time), s.values) for name, s in log.streams.items()}
     return replace(log, streams=streams, time_unit="s")
+
+
+def _resampled(log: RawLog, options: ImportOptions, rate: float) -> list[Finding]:
+    """Say so where the grid is clearly not the log's own rate; nobody chose it by default."""
+    native = 1.0 / clock.interval(log.streams["q"].time)
+    if not abs(rate / native - 1) > RESAMPLED:
+        return []
+    text = f"logged at {native:.4g} Hz and resampled to {rate:g} Hz ({rate / native:.2f} of it)"
+    if options.rate is not None:
+        return [Finding("info", "resampled", text)]
+    hint = f"; use --rate {max(round(native), 1)} or import it apart"
+    return [Finding("warning", "resampled", text + hint)]
 
 
 def _place(builder: Builder, ledger: Ledger) -> tuple[Built, Delay, int]:

@@ -21,6 +21,8 @@ BEYOND_LIMIT = 0.1
 """rad a joint may be outside its limits before it is mentioned."""
 FLAT_COUNT, FLAT_RUN = 10, 3
 """Samples at the very extreme of a channel, and in a row, that make it saturated."""
+FLAT = 1e-6
+"""Share of the extreme within which a sample is at it."""
 
 
 def stuck(recording: Recording) -> tuple[np.ndarray, list[Finding]]:
@@ -53,36 +55,54 @@ def _still(values: np.ndarray, least: int) -> list[tuple[int, int]]:
     return [(int(edges[k]), int(edges[k + 1])) for k in np.flatnonzero(lengths >= least)]
 
 
-def saturated(recording: Recording) -> list[Finding]:
-    """Torque and IMU channels that are flat at their extreme."""
-    findings = []
-    for name, code in (
-        ("torque", "torque_saturated"),
-        ("imu_acc", "imu_clipped"),
-        ("imu_gyro", "imu_clipped"),
-    ):
+def saturated(recording: Recording) -> tuple[np.ndarray, list[Finding]]:
+    """Torque and IMU channels that are flat at an extreme.
+
+    Returns:
+        (T, J) True where the torque is flat, and one finding a column. The positions stay usable.
+    """
+    flat, findings = np.zeros(recording.q.shape, dtype=bool), []
+    for name in ("torque", "imu_acc", "imu_gyro"):
         values = recording.channels.get(name, np.empty((0, 0)))
         for j in np.flatnonzero(np.isfinite(values).any(axis=0)):
-            column = values[:, j]
-            count = _flat(column)
-            if count:
-                joint = recording.joints[j] if name == "torque" else None
-                where = joint or f"{name} axis {j}"
-                peak = np.nanmax(np.abs(column))
-                text = f"{where}: {name} is flat at its extreme {peak:.4g} in {count} samples"
-                findings.append(Finding("warning", code, text, joint, count))
-    return findings
+            found = _flat(values[:, j])
+            if not found.any():
+                continue
+            if name == "torque":
+                flat[:, j] = found
+            findings.append(_flat_finding(recording, name, int(j), found))
+    return flat, findings
 
 
-def _flat(column: np.ndarray) -> int:
-    """Number of samples at the extreme, if they are many, in a row, and not all there is."""
-    finite = column[np.isfinite(column)]
-    size = np.abs(finite)
-    top = size >= size.max() * (1 - 1e-6)
-    if top.sum() < FLAT_COUNT or np.ptp(finite) == 0:
-        return 0
-    runs = np.flatnonzero(np.convolve(top, np.ones(FLAT_RUN), "valid") == FLAT_RUN)
-    return int(top.sum()) if len(runs) else 0
+def _flat_finding(recording: Recording, name: str, j: int, flat: np.ndarray) -> Finding:
+    joint = recording.joints[j] if name == "torque" else None
+    code = "torque_saturated" if joint else "imu_clipped"
+    levels = " and ".join(f"{x:.4g}" for x in _levels(recording.channels[name][flat, j]))
+    where, count = f"{name} of {joint}" if joint else f"{name} axis {j}", int(flat.sum())
+    text = f"{where} is flat at its extreme ({levels}) in {count} samples"
+    return Finding("warning", code, text, joint, count)
+
+
+def _levels(values: np.ndarray) -> list[float]:
+    """The lowest and the highest value; one number where they are equal."""
+    low, high = float(values.min()), float(values.max())
+    return [low, high] if high - low > FLAT * abs(high) else [high]
+
+
+def _flat(column: np.ndarray) -> np.ndarray:
+    """Samples at an extreme, if they are many, in a row, and not all there is."""
+    known = np.isfinite(column)
+    values = np.where(known, column, 0.0)
+    flat, largest = np.zeros(len(column), dtype=bool), np.abs(values).max()
+    if np.ptp(column[known]) == 0:
+        return flat
+    for side in (values, -values):
+        top = known & (side >= side.max() * (1 - FLAT))
+        runs = np.convolve(top, np.ones(FLAT_RUN), "valid") == FLAT_RUN
+        # The smaller of two extremes is a limit only if it is of the same order: rest is none.
+        if side.max() > 0.5 * largest and top.sum() >= FLAT_COUNT and runs.any():
+            flat |= top
+    return flat
 
 
 def followed(recording: Recording) -> list[Finding]:
@@ -109,7 +129,7 @@ def followed(recording: Recording) -> list[Finding]:
 
 def beyond_limits(recording: Recording, robot: Robot) -> list[Finding]:
     """Joints outside their limits: the log's zero or sign may differ from the model's."""
-    lower, upper = robot.joints.lower, robot.joints.upper
+    lower, upper = (_by_name(recording, robot, x) for x in (robot.joints.lower, robot.joints.upper))
     beyond = (recording.q > upper + BEYOND_LIMIT) | (recording.q < lower - BEYOND_LIMIT)
     findings = []
     for j in np.flatnonzero((beyond & recording.mask).any(axis=0)):
@@ -122,3 +142,21 @@ def beyond_limits(recording: Recording, robot: Robot) -> list[Finding]:
         )
         findings.append(Finding("warning", "beyond_limits", text, recording.joints[j], count))
     return findings
+
+
+def _by_name(recording: Recording, robot: Robot, values: np.ndarray) -> np.ndarray:
+    """The robot's values in the recording's columns; NaN for joints that the robot lacks."""
+    known = dict(zip(robot.joints.names, values, strict=True))
+    return np.array([known.get(joint, np.nan) for joint in recording.joints])
+
+
+def unknown_joints(recording: Recording, robot: Robot) -> list[Finding]:
+    """Joints of the recording that the robot lacks, or has locked."""
+    lacking = [joint for joint in recording.joints if joint not in robot.joints.names]
+    if not lacking:
+        return []
+    text = (
+        f"{len(lacking)} of {len(recording.joints)} joints are not joints of {robot.name!r} and "
+        f"were not checked: {', '.join(lacking)}. Is it the right robot (--robot)?"
+    )
+    return [Finding("warning", "unknown_joints", text, count=len(lacking))]

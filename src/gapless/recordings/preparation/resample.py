@@ -87,7 +87,7 @@ class Resampler:
         """(N,) grid points between two samples with samples missing between them."""
         left, _, weight = self._bracket
         apart = self.time[np.minimum(left + 1, len(self.time) - 1)] - self.time[left]
-        return self.inside & (weight > 0) & (apart > MISSING * self._typical)
+        return (weight > 0) & (weight < 1) & (apart > MISSING * self._typical)
 
     @cached_property
     def _typical(self) -> float:
