@@ -86,6 +86,39 @@ def test_case_11_gaps_are_not_interpolated(so101):
     assert len(prepare(halves, so101, NEUTRAL, 50).recordings) == 2
 
 
+def test_case_11_a_gap_is_measured_in_samples(so101):
+    """Half a tenth of a second is many samples at 500 Hz: masked, not interpolated."""
+    log = arm_log(so101, rate=500.0)
+    lossy = rows(log, np.delete(np.arange(4000), np.arange(1000, 1049)))
+    recording = prepare(lossy, so101, NEUTRAL, 500).recordings[0]
+    assert recording.provenance["masked"] == {"gap": 49 * 6}
+    assert not recording.mask[1000:1049].any()
+    wide = prepare(lossy, so101, ImportOptions(max_gap=0.2), 500).recordings[0]
+    assert wide.mask.all() and wide.provenance["interpolated"] == 49
+
+
+@pytest.mark.parametrize(("lost", "kept"), [(1, True), (2, True), (3, False)])
+def test_case_11_bridged_samples_are_counted(so101, lost, kept):
+    """Up to three intervals are bridged, stay usable, and are counted; more are masked."""
+    log = arm_log(so101)
+    lossy = rows(log, np.delete(np.arange(400), np.arange(100, 100 + lost)))
+    done = prepare(lossy, so101, NEUTRAL, 50)
+    facts = done.recordings[0].provenance
+    assert facts["interpolated"] == (lost if kept else 0)
+    assert facts["masked"] == ({} if kept else {"gap": lost * 6})
+    told = [(f.severity, f.count) for f in done.findings if f.code == "interpolated"]
+    assert told == ([("info", lost)] if kept else [])
+
+
+def test_case_11_held_commands_are_counted(so101):
+    """Commands on their own clock that are missing are held for a while, and counted."""
+    log = arm_log(so101, pairing="timestamps")
+    keep = np.delete(np.arange(400), [100, 101])
+    target = Stream(log.streams["target"].time[keep], log.streams["target"].values[keep])
+    facts = prepare(edited(log, target=target), so101, NEUTRAL, 50).recordings[0].provenance
+    assert facts["interpolated"] == 2
+
+
 def test_case_12_time_units(so101):
     """Microseconds are recognised; a mix of units and a wrong declaration are refused."""
     log = replace(arm_log(so101), time_unit=None)
@@ -182,7 +215,7 @@ def test_case_17_missing_channels_are_listed(so101):
 
 
 def test_case_18_stuck_encoder_saturation_and_clipping(so101):
-    """A stuck encoder is masked and counted; flat torque and clipped IMU are listed."""
+    """A stuck encoder is masked; flat torque is dropped, clipped IMU listed; all are counted."""
     log = arm_log(so101)
     q = log.streams["q"].values.copy()
     q[100:200, 1] = q[100, 1]
@@ -192,7 +225,15 @@ def test_case_18_stuck_encoder_saturation_and_clipping(so101):
     recording = done.recordings[0]
     assert recording.provenance["masked"] == {"stuck": 100}
     assert not recording.mask[100:200, 1].any() and recording.mask[:, 2].all()
-    assert {"stuck", "imu_clipped"} <= codes(done)
+    told = {f.code: f for f in done.findings}
+    assert set(told) >= {"stuck", "imu_clipped", "torque_saturated"}
+    assert "imu_gyro axis 2" in told["imu_clipped"].message
+    assert told["imu_clipped"].count == (np.abs(gyro[:, 0]) == 2.5).sum()
+    assert f"torque of {so101.joints.names[5]}" in told["torque_saturated"].message
+    flat = torque == 0.7
+    assert told["torque_saturated"].count == flat[:, 0].sum()
+    assert np.array_equal(np.isnan(recording.channels["torque"]), flat)
+    assert recording.provenance["torque_saturated"] == flat.sum()
     joints = {f.joint for f in done.findings if f.code == "stuck"}
     assert joints == {so101.joints.names[1]}
 

@@ -8,8 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from gapless.recordings.checks import check, check_dataset
+from gapless.recordings.dataset import Dataset
+from gapless.recordings.importing import import_dataset
 from gapless.recordings.options import ImportOptions
 from gapless.recordings.preparation.prepare import prepare
+from gapless.robots import Robot
 from raw_logs import arm_log, edited
 
 
@@ -33,6 +36,40 @@ def test_positions_beyond_limits_name_the_joint(so101):
     found = [f for f in check(replace(recording, q=q), so101) if f.code == "beyond_limits"]
     assert [f.joint for f in found] == [so101.joints.names[1]]
     assert "0.50 rad" in found[0].message
+
+
+def test_fewer_joints_than_the_robot_are_checked_by_name(arms, clips):
+    """Limits are those of the joint of that name, also where the robot has others before it."""
+    whole = Robot.load("g1")
+    assert check_dataset(clips, whole).ok
+    q = clips[0].q.copy()
+    q[:, 3] = whole.joints.upper[whole.joints.index(arms.joints.names[3])] + 0.5
+    found = [f for f in check(replace(clips[0], q=q), whole) if f.code == "beyond_limits"]
+    assert [f.joint for f in found] == [arms.joints.names[3]]
+
+
+def test_joints_that_the_robot_lacks_are_listed(so101, arms):
+    """A recording of another robot is not compared by column; its joints are named."""
+    found = [f for f in check(made(so101), arms) if f.code == "unknown_joints"]
+    assert found[0].count == 6 and so101.joints.names[0] in found[0].message
+
+
+def test_flags_of_the_import_stay_errors(so101):
+    """What made the import flag a recording fails the check, even if it no longer shows."""
+    flagged = replace(made(so101), provenance={"flags": ["quat_order"], "interpolated": 3})
+    report = check_dataset([flagged], so101)
+    assert not report.ok
+    assert [f.code for f in report.findings if f.severity == "error"] == ["quat_order"]
+    assert [f.count for f in report.findings if f.code == "interpolated"] == [3]
+
+
+def test_real_failed_runs_fail_the_check(shared_data, tmp_path):
+    """Go2: the runs that the import flags are errors of the dataset, each by its name."""
+    robot = Robot.load("go2")
+    imported = import_dataset("walk_these_ways", shared_data / "go2", robot, tmp_path / "d")
+    report = check_dataset(Dataset.open(tmp_path / "d"), robot)
+    failed = {f.recording for f in report.findings if f.code == "not_followed"}
+    assert sorted(failed) == imported.flagged and len(failed) == 3 and not report.ok
 
 
 def test_a_robot_that_does_not_follow_is_an_error(so101):
@@ -66,7 +103,9 @@ def test_a_shifted_repetition_is_found(so101):
     target = np.roll(clips[3].target, -1, axis=0)
     clips[3] = replace(clips[3], target=target)
     report = check_dataset(clips, so101)
-    assert [f.recording for f in report.findings if f.code == "shifted"] == ["wave#3"]
+    (found,) = [f for f in report.findings if f.code == "shifted"]
+    assert found.recording == clips[3].name
+    assert "recording 3 (repetition 4 of 5)" in found.message
 
 
 def test_two_clocks_in_a_dataset_are_an_error(so101):

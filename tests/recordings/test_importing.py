@@ -12,7 +12,8 @@ from gapless.errors import DataError
 from gapless.recordings.dataset import Dataset
 from gapless.recordings.importing import common_rate, import_dataset, import_logs
 from gapless.recordings.options import ImportOptions
-from raw_logs import arm_log, edited
+from gapless.robots import Robot
+from raw_logs import arm_log, edited, rows
 
 
 def named(log, name):
@@ -25,6 +26,56 @@ def test_rate_is_the_lowest_native_rate(so101):
     logs = [arm_log(so101, rate=r) for r in (100.0, 49.8, 200.0)]
     assert common_rate(logs, ImportOptions()) == 50
     assert common_rate([replace(logs[0], streams={}), logs[2]], ImportOptions()) == 200
+
+
+def test_a_log_that_is_clearly_resampled_is_warned_of(so101, tmp_path):
+    """The lowest rate decides; a log at another one is told, unless the rate was asked for."""
+    logs = [named(arm_log(so101, rate=r), f"at_{r:g}") for r in (48.0, 93.9, 50.0)]
+    report = import_logs(logs, so101, tmp_path / "a", ImportOptions())
+    (found,) = [f for f in report.findings if f.code == "resampled"]
+    assert (report.rate, found.recording, found.severity) == (48, "at_93.9", "warning")
+    assert "0.51" in found.message and "--rate 94" in found.message
+    asked = import_logs(logs, so101, tmp_path / "b", ImportOptions(rate=94))
+    assert [f.severity for f in asked.findings if f.code == "resampled"] == ["info", "info"]
+
+
+def test_real_walks_of_two_rates_are_told(shared_data, tmp_path):
+    """K-Bot: the 94 Hz policy log that becomes 48 Hz is a warning."""
+    robot = Robot.load("kbot_legs")
+    report = import_dataset("kscale", shared_data / "kbot_walk", robot, tmp_path / "d")
+    (found,) = [f for f in report.findings if f.code == "resampled"]
+    assert "93.9 Hz" in found.message and found.severity == "warning"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"rate": 0}, "--rate is 0.*1 to 10000"),
+        ({"rate": -50}, "--rate is -50"),
+        ({"rate": 49.5}, "whole number"),
+        ({"rate": 20_000}, "--rate is 20000"),
+        ({"max_masked": 1.5}, "--max-masked is 1.5.*0 to 1"),
+        ({"max_masked": float("nan")}, "--max-masked is nan"),
+        ({"max_gap": 0.0}, "--max-gap is 0.0.*above 0"),
+        ({"payload": "gripper=-1"}, "gripper carries -1.0 kg"),
+        ({"payload": "gripper=nan"}, "gripper carries nan kg"),
+    ],
+)
+def test_impossible_options_are_refused(wrong, words):
+    """An option out of its range is refused with the range, before anything is read."""
+    with pytest.raises(DataError, match=words):
+        ImportOptions(**wrong)
+
+
+def test_bridged_and_saturated_samples_are_counted(so101, tmp_path):
+    """The report counts what was bridged and what torque was dropped."""
+    log = arm_log(so101)
+    torque = np.clip(log.streams["dq"].values, -0.2, 0.2)
+    messy = rows(edited(log, torque=torque), np.delete(np.arange(400), [200, 201]))
+    report = import_logs([messy], so101, tmp_path / "d", ImportOptions())
+    assert report.interpolated == 2 and report.masked == {}
+    stored = Dataset.open(tmp_path / "d")[0]
+    assert 0 < report.torque_saturated == np.isnan(stored.channels["torque"]).sum()
 
 
 def test_refused_logs_are_listed_and_the_rest_imported(so101, tmp_path):

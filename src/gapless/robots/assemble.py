@@ -24,6 +24,7 @@ def assemble(robot: Robot) -> mujoco.MjSpec:
     spec = tree_spec(robot, body) if isinstance(body, Tree) else body.spec(robot)
     build.set_options(spec)
     build.set_joints(spec, robot.joints)
+    build.set_base(spec)
     build.add_actuators(spec, robot.joints)
     build.add_payloads(spec, robot.payloads)
     build.set_contacts(spec, robot.self_collision)

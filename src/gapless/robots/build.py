@@ -93,6 +93,16 @@ def add_floor(spec: mujoco.MjSpec) -> None:
     )
 
 
+def set_base(spec: mujoco.MjSpec) -> None:
+    """A free base has no bearings; MuJoCo 3.11 gives it the joint defaults of a user's model."""
+    import mujoco
+
+    for joint in spec.joints:
+        if joint.type == mujoco.mjtJoint.mjJNT_FREE:
+            joint.armature = joint.frictionloss = 0.0
+            _set_linear(joint, "damping", 0.0)
+
+
 def set_joints(spec: mujoco.MjSpec, joints: Joints) -> None:
     """Write limits, armature and friction of every joint."""
     import mujoco

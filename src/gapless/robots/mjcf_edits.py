@@ -87,9 +87,7 @@ def set_free(top: Any) -> None:
             f"base {top.name!r} is itself on joint {top.joints[0].name!r}, so it cannot be free; "
             "use mount='fixed'"
         )
-    base = top.add_freejoint(name=build.FREE_JOINT)
-    # Older MuJoCo gives an added free joint the model's joint defaults; a base has no bearings.
-    base.armature, base.frictionloss, base.damping = 0.0, 0.0, [0.0, 0.0, 0.0]
+    top.add_freejoint(name=build.FREE_JOINT)
 
 
 def clamp(spec: mujoco.MjSpec, robot: Robot) -> None:

@@ -14,7 +14,7 @@ from gapless.recordings.preparation.delay import estimate
 from gapless.recordings.preparation.delay_comparison import compare_delays
 from gapless.recordings.preparation.prepare import prepare
 from gapless.recordings.recording import Recording
-from raw_logs import arm_log, edited
+from raw_logs import arm_log, edited, on_clock, rows
 
 NEUTRAL = ImportOptions()
 
@@ -52,6 +52,30 @@ def test_produced_commands_move_one_row(so101):
     plainly = prepare(log, so101, NEUTRAL, 50).recordings[0]
     assert done.provenance["moved_steps"] == 1
     np.testing.assert_allclose(done.target, plainly.target[: len(done)])
+
+
+def test_late_rows_are_sorted_before_commands_move(so101):
+    """One late packet and one doubled row do not give their neighbours' commands to anyone."""
+    log = arm_log(so101, pairing="produced")
+    index = np.arange(400)
+    index[[100, 101]] = [101, 100]
+    messy = prepare(rows(log, np.insert(index, 50, 49)), so101, NEUTRAL, 50).recordings[0]
+    clean = prepare(log, so101, NEUTRAL, 50).recordings[0]
+    np.testing.assert_array_equal(messy.target, clean.target)
+    assert messy.mask.all()
+
+
+def test_commands_do_not_move_across_a_gap_or_a_restart(so101):
+    """The command of the last row before lost rows was in one of them: it is masked, counted."""
+    log = arm_log(so101, pairing="produced")
+    lossy = rows(log, np.r_[np.arange(100), np.arange(120, 400)])
+    recording = prepare(lossy, so101, NEUTRAL, 50).recordings[0]
+    assert not recording.mask[99].any() and recording.mask[98].all() and recording.mask[120].all()
+    assert recording.provenance["masked"] == {"gap": 20 * 6, "no_command": 6}
+    time = log.streams["q"].time.copy()
+    time[200:] -= time[200]
+    halves = prepare(on_clock(log, time), so101, NEUTRAL, 50).recordings
+    assert [len(r) for r in halves] == [199, 199]
 
 
 def test_feed_forward_moves_with_its_target(so101):
@@ -114,7 +138,17 @@ def test_a_step_is_detected_in_real_arm_clips(shared_data, so101, motion):
         change = estimate([moved[bad]]).joint_lag - estimate([clips[bad]]).joint_lag
         told = estimate([clips[bad]]).confident
         assert np.all(np.abs(change[told] - steps) < 0.25)
-        assert [f.recording for f in compare_delays(moved)] == [f"{motion}#{bad}"]
+        (found,) = compare_delays(moved)
+        assert found.recording == motion and f"recording {bad} " in found.message
+
+
+def test_recordings_with_other_joints_are_not_compared():
+    """Columns are compared by joint, so repetitions with other joints are no peers."""
+    rng = np.random.default_rng(0)
+    target = np.cumsum(rng.normal(scale=0.02, size=(300, 3)), axis=0)
+    q = np.roll(target, 2, axis=0)
+    clips = [plain("a", q[:, :n], target[:, :n], 50.0, "one") for n in (3, 3, 2)]
+    assert compare_delays(clips) == []
 
 
 def real_chirps(folder, steps: int, bad: int) -> list[Recording]:
@@ -151,10 +185,13 @@ def real_ramps(folder, steps: int, bad: int) -> list[Recording]:
     ("make", "folder"), [(real_chirps, "kbot_leg/chirp_real"), (real_ramps, "h1_2/origin")]
 )
 def test_a_step_is_detected_in_real_sessions(shared_data, make, folder, steps):
-    """K-Bot chirps and pooled H1-2 ramps: a session shifted by a step is the one flagged."""
-    found = compare_delays(make(shared_data / folder, steps, bad=1))
-    assert [f.recording for f in found] == (["session_1"] if steps else [])
+    """K-Bot chirps and pooled H1-2 ramps: all of the session shifted by a step is flagged."""
+    pieces = make(shared_data / folder, steps, bad=1)
+    found = compare_delays(pieces)
+    shifted = [r.name for r in pieces if r.provenance["source"] == "session_1"]
+    assert [f.recording for f in found] == (shifted if steps else [])
     if steps:
+        assert "source 'session_1'" in found[0].message
         number = float(found[0].message.split("shifted by ")[1].split()[0])
         assert abs(number - steps) < 0.25
 

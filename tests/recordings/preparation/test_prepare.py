@@ -15,6 +15,7 @@ from gapless.recordings.options import ImportOptions
 from gapless.recordings.preparation.prepare import prepare
 from gapless.recordings.rawlog import RawLog, Stream
 from gapless.robots import Robot
+from gapless.robots.joints import Alias
 from gapless.robots.payload import Payload
 from raw_logs import arm_log, edited, rows
 
@@ -52,8 +53,6 @@ def test_columns_are_placed_by_name(so101):
 
 def test_sign_and_zero_of_an_alias_are_applied(so101):
     """q = sign · q_log + offset; velocities and torques take the sign only."""
-    from gapless.robots.joints import Alias
-
     first = so101.joints.names[0]
     robot = replace(so101, aliases={**so101.aliases, "M1": Alias(first, -1.0, 0.25)})
     log = arm_log(so101)
@@ -73,6 +72,44 @@ def test_what_the_user_declares_wins(so101):
     assert recording.conditions.payloads == {link: Payload(0.2)}
     unloaded = prepare(arm_log(so101), so101, ImportOptions(payload="none"), 50).recordings[0]
     assert unloaded.conditions.payloads == {}
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"gains": {"shoulder_pam": (5.0, 0.1)}}, "shoulder_pam.*Did you mean 'shoulder_pan"),
+        ({"held": {"shoulder_pam": 0.1}}, "shoulder_pam.*Did you mean 'shoulder_pan"),
+        ({"payloads": {"grippr": Payload(1.0)}}, "grippr.*Did you mean 'gripper"),
+        ({"payloads": {"gripper": Payload(-1.0)}}, "gripper.*-1.0 kg"),
+        ({"mount": "fixd"}, "fixd.*Did you mean 'fixed'"),
+        ({"held": {"gripper": 0.1}}, "both logged and declared as held: gripper"),
+    ],
+)
+def test_conditions_of_the_log_name_what_the_robot_has(so101, given, words):
+    """Gains, loads, held joints or a mount that the robot lacks are refused, not dropped."""
+    with pytest.raises(DataError, match=words):
+        prepare(arm_log(so101, conditions=Conditions(**given)), so101, NEUTRAL, 50)
+
+
+@pytest.mark.parametrize("options", [{"mount": "fixd"}, {"payload": "grippr=1"}])
+def test_options_name_what_the_robot_has(so101, options):
+    """A mount or link of the user's that the robot lacks is refused with the nearest name."""
+    with pytest.raises(DataError, match="Did you mean"):
+        prepare(arm_log(so101), so101, ImportOptions(**options), 50)
+
+
+def test_a_log_may_say_where_its_missing_joints_were(so101):
+    """Held positions of the log count like --hold, in the sign and zero of their alias."""
+    last = so101.joints.names[5]
+    robot = replace(so101, aliases={**so101.aliases, "M6": Alias(last, -1.0, 0.25)})
+    log = arm_log(so101)
+    streams = {k: Stream(s.time, s.values[:, :5]) for k, s in log.streams.items()}
+    partial = replace(
+        log, joints=log.joints[:5], streams=streams, conditions=Conditions(held={"M6": 0.1})
+    )
+    recording = prepare(partial, robot, NEUTRAL, 50).recordings[0]
+    assert recording.conditions.held == {last: 0.15}
+    assert np.all(recording.q[:, 5] == 0.15)
 
 
 def test_all_problems_are_told_at_once(so101):

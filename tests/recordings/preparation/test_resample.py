@@ -73,6 +73,21 @@ def test_jitter_does_not_shift_commands():
     assert np.array_equal(resample.Resampler(time, at, 0.1).held(values), values)
 
 
+def test_a_command_acts_from_the_grid_point_its_time_rounds_to():
+    """Less than half an interval late counts as in time; more is the next step's."""
+    at, values = np.arange(4) / 50, np.arange(4.0)[:, None]
+    late = [resample.Resampler(at + d, at, 0.1).held(values)[1:, 0] for d in (0.009, 0.011)]
+    assert [x.tolist() for x in late] == [[1, 2, 3], [0, 1, 2]]
+
+
+def test_grid_points_between_missing_samples_are_known():
+    """Bridged is what lies between samples further apart than usual, and on none of them."""
+    time = np.delete(np.arange(10) / 50, [4, 5])
+    found = resample.Resampler(time, np.arange(10) / 50, 0.1).bridged
+    assert np.flatnonzero(found).tolist() == [4, 5]
+    assert not resample.Resampler(time[:4], np.arange(7) / 100, 0.1).bridged.any()
+
+
 def test_old_commands_are_not_held_forever():
     """A command older than the largest gap is unknown, as is one before the first."""
     time, values = np.array([1.0, 1.02, 1.04]), np.ones((3, 1))

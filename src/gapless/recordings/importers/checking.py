@@ -64,7 +64,7 @@ def _is_magnitude(log: RawLog) -> bool:
     largest = np.nanmax(torque.values, axis=0, initial=0.0)
     idle = np.nanmin(torque.values, axis=0, initial=np.inf) <= NEAR_ZERO * largest
     moving = _to_and_fro(log) & idle & (largest > 0)
-    return np.count_nonzero(largest) >= MIN_JOINTS and np.count_nonzero(moving) >= MIN_MOVING
+    return bool(np.sum(largest > 0) >= MIN_JOINTS and np.sum(moving) >= MIN_MOVING)
 
 
 def _to_and_fro(log: RawLog) -> np.ndarray:

@@ -13,7 +13,12 @@ from gapless.errors import FormatError
 from gapless.recordings.conditions import Conditions
 from gapless.recordings.importers import ReadOptions
 from gapless.recordings.importers.columns import vectors
-from gapless.recordings.importers.limits import MAX_ARRAY_BYTES, MAX_TEXT_BYTES, check_file
+from gapless.recordings.importers.limits import (
+    MAX_ARRAY_BYTES,
+    MAX_TEXT_BYTES,
+    check_file,
+    reading,
+)
 from gapless.recordings.importers.sources import collect, walk
 from gapless.recordings.rawlog import RawLog, Stream
 from gapless.recordings.store import lerobot
@@ -23,6 +28,7 @@ from gapless.recordings.store.layout import Layout, Place, check_layout
 CHANNELS = {lerobot.STATE: "q", lerobot.ACTION: "target"} | {
     key: channel for channel, key in lerobot.KEYS.items()
 }
+LIMITS = {".json": MAX_TEXT_BYTES, ".parquet": MAX_ARRAY_BYTES}
 
 
 def read(source: Path, options: ReadOptions) -> Iterator[RawLog]:
@@ -30,14 +36,17 @@ def read(source: Path, options: ReadOptions) -> Iterator[RawLog]:
     if not (source / lerobot.INFO).is_file():
         raise FormatError(f"{source} has no {lerobot.INFO}: a LeRobot dataset is a folder with one")
     for path in walk(source):
-        check_file(path, MAX_TEXT_BYTES if path.suffix == ".json" else MAX_ARRAY_BYTES, "a part")
+        if path.suffix in LIMITS:
+            check_file(path, LIMITS[path.suffix], f"a {path.suffix} file")
     info = read_json(source / lerobot.INFO)
     facts = read_json(source / lerobot.FACTS) if (source / lerobot.FACTS).exists() else {}
     layout = check_layout(source, info, facts, options.joint_order)
     order = _action_order(layout, info["features"])
 
     def load(place: Place) -> list[RawLog]:
-        return [_episode(layout, place, info["fps"], order, own=bool(facts))]
+        where = f"{layout.shards[place.shard].path}, episode {place.episode.index}"
+        with reading(where, "an episode"):
+            return [_episode(layout, place, info["fps"], order, own=bool(facts), where=where)]
 
     return collect(layout.places.values(), load, options.problems)
 
@@ -50,12 +59,13 @@ def _action_order(layout: Layout, features: Mapping[str, Any]) -> list[int]:
     return list(range(len(layout.joints)))
 
 
-def _episode(layout: Layout, place: Place, fps: float, order: list[int], own: bool) -> RawLog:
+def _episode(
+    layout: Layout, place: Place, fps: float, order: list[int], own: bool, where: str
+) -> RawLog:
     shard, episode = layout.shards[place.shard], place.episode
     channels = {key: name for key, name in CHANNELS.items() if key in layout.widths}
     masks = [lerobot.VALID] if lerobot.VALID in layout.widths else []
     table = shard.read(place.start, place.stop, [*channels, *masks, *lerobot.INDEX])
-    where = f"{shard.path}, episode {episode.index}"
     late = lerobot.timestamp_error(table, fps)
     if late or episode.frames < 2:
         raise FormatError(f"{where}: {late or 'one frame; at least two are needed'}")

@@ -131,7 +131,7 @@ def _resampled(log: RawLog, options: ImportOptions, rate: float) -> list[Finding
     native = 1.0 / clock.interval(log.streams["q"].time)
     if not abs(rate / native - 1) > RESAMPLED:
         return []
-    text = f"logged at {native:.4g} Hz and resampled to {rate:g} Hz ({rate / native:.2f} of it)"
+    text = f"logged at {native:.1f} Hz and resampled to {rate:g} Hz (ratio {rate / native:.2f})"
     if options.rate is not None:
         return [Finding("info", "resampled", text)]
     hint = f"; use --rate {max(round(native), 1)} or import it apart"
