@@ -17,7 +17,8 @@ from gapless.recordings import importers
 from gapless.recordings.importers import ReadOptions, limits
 from gapless.recordings.importers.cells import read_csv
 from gapless.recordings.importers.npz import load_npz
-from gapless.recordings.importers.safe_pickle import read_pickle
+from gapless.recordings.importers.pace import load_pt
+from gapless.recordings.importers.safe_pickle import MAX_STEPS, read_pickle
 
 SOURCES = Path(importers.__file__).parent
 
@@ -252,6 +253,69 @@ def test_case_23_nested_repetition_is_refused(tmp_path):
     (tmp_path / "a.pkl").write_bytes(pickle.dumps(bomb))
     with pytest.raises(FormatError, match="larger than any log"):
         read_pickle(tmp_path / "a.pkl")
+
+
+def _pt(path: Path, pickled: bytes, storage: bytes = bytes(4)) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("archive/data.pkl", pickled)
+        archive.writestr("archive/data/0", storage)
+    return path
+
+
+def _tensor(size: bytes, stride: bytes) -> bytes:
+    """The pickle of a float32 tensor over a storage of one value."""
+    storage = b"((X\x07\x00\x00\x00storagectorch\nFloatStorage\nX\x01\x00\x00\x000"
+    storage += b"X\x03\x00\x00\x00cpuK\x01tQ"
+    return b"ctorch._utils\n_rebuild_tensor_v2\n" + storage + b"K\x00" + size + stride + b"tR"
+
+
+def test_case_23_expanded_tensors_are_refused_before_allocation(tmp_path):
+    """A stride of zero repeats one value without end; a tensor fits its storage or is refused."""
+    size, stride = b"J\x00\xe1\xf5\x05K\x02\x86", b"K\x00K\x00\x86"
+    path = _pt(tmp_path / "a.pt", b"\x80\x02" + _tensor(size, stride) + b".")
+    assert path.stat().st_size < 400
+    with pytest.raises(FormatError, match="larger than its storage of 1 values"):
+        load_pt(path)
+
+
+def test_case_23_tensors_share_their_storage(tmp_path):
+    """Many tensors over one storage take no more memory than it does."""
+    tensor = _tensor(b"K\x01\x85", b"K\x01\x85")
+    pickled = b"\x80\x02](" + 200 * tensor + b"e."
+    tensors = load_pt(_pt(tmp_path / "a.pt", pickled))
+    assert len(tensors) == 200
+    assert len({t.__array_interface__["data"][0] for t in tensors}) == 1
+
+
+def test_case_23_programs_that_expand_are_stopped(tmp_path):
+    """A deflated data.pkl, endless opcodes, and one content copied over and over are refused."""
+    with pytest.raises(FormatError, match=r"data\.pkl declares .* above the limit"):
+        load_pt(_pt(tmp_path / "a.pt", b"\x80\x02" + b"]" * (17 << 20) + b"."))
+    (tmp_path / "a.pkl").write_bytes(b"\x80\x04" + b"]0" * (MAX_STEPS // 2 + 1) + b"].")
+    with pytest.raises(FormatError, match="larger than any log"):
+        read_pickle(tmp_path / "a.pkl")
+    head = b"\x80\x02c_codecs\nencode\nq\x00X\x00\x10\x00\x00" + b"x" * 4096 + b"q\x01"
+    copies = b"h\x00h\x01X\x06\x00\x00\x00latin1\x86R" * 50
+    (tmp_path / "a.pkl").write_bytes(head + copies + b".")
+    with pytest.raises(FormatError, match="copies one content over and over"):
+        read_pickle(tmp_path / "a.pkl")
+
+
+def test_case_23_tables_that_were_never_stored_are_refused(tmp_path):
+    """An HDF5 dataset without chunks, and a Parquet column of one run, may declare anything."""
+    import h5py
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    count = limits.RATIO_FLOOR // 8 + 1
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("q", (count,), "f8", chunks=(1 << 20,))
+    column = pa.DictionaryArray.from_arrays(pa.repeat(pa.scalar(0, pa.int8()), count), [1.0])
+    pq.write_table(pa.table({"q": column}), tmp_path / "a.parquet")
+    (tmp_path / "m.toml").write_text('rate = 50\njoints = ["a"]\nq = "q"\n')
+    for name in ("a.h5", "a.parquet"):
+        with pytest.raises(FormatError, match="decompression bomb"):
+            read("generic", tmp_path / name, mapping=tmp_path / "m.toml")
 
 
 def test_case_24_lerobot_problems_are_listed_at_once(tmp_path):

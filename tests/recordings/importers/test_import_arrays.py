@@ -29,6 +29,7 @@ def test_gaponet_rows_are_logs_of_one_joint(tmp_path):
     assert second.streams["target"].values.tolist() == [[4], [5], [6]]
     assert second.streams["q"].time.tolist() == [0, 0.02, 0.04]
     assert first.conditions.payloads is None and first.pairing == "acts_after"
+    assert first.conditions.mount == "fixed"  # the pelvis was held
 
 
 def test_gaponet_unloaded_rows_are_labelled_once(tmp_path):
@@ -38,6 +39,7 @@ def test_gaponet_unloaded_rows_are_labelled_once(tmp_path):
     _ramps(tmp_path / "motor_elbow_0kg.npz", q[1:2])
     logs = list(read("gaponet", tmp_path))
     assert [log.conditions.payloads for log in logs] == [None, {}, None]
+    assert {log.conditions.mount for log in logs} == {"fixed"}
     (alone,) = read("gaponet", tmp_path / "motor_elbow_0kg.npz")
     assert alone.conditions.payloads == {} and alone.joints == ("elbow",)
 

@@ -22,6 +22,7 @@ def test_ktune_chirp(tmp_path):
     (log,) = read("kscale", tmp_path)
     assert (log.name, log.joints, log.angle_unit) == ("chirp/actuator_45", ("actuator_45",), "deg")
     assert log.conditions.gains == {"actuator_45": (40.0, 8.0)} and log.pairing == "acts_after"
+    assert log.conditions.mount == "fixed"
     assert log.streams["target"].values.tolist() == [[0], [2], [4]]
     np.testing.assert_allclose(log.streams["target_dq"].values, 200)
     assert log.notes == ("the velocity commanded is not logged: derived from the position",)
@@ -94,6 +95,32 @@ def test_mcap_topics_can_be_named(tmp_path):
     assert {"q", "target"} <= set(log.streams)
 
 
+ARRAY = "MultiArrayLayout layout\nfloat64[] data\n" + "=" * 80
+ARRAY += "\nMSG: std_msgs/MultiArrayLayout\nuint32 data_offset\n"
+
+
+def _array_commands(topic, count):
+    for k in range(count):
+        message = {"layout": {"data_offset": 0}, "data": [float(k), 2.0 * k]}
+        time = 1_700_000_000_000_000_000 + k * 10_000_000
+        yield topic, "std_msgs/msg/Float64MultiArray", ARRAY, time, message
+
+
+def test_mcap_topics_that_look_like_commands_are_told(tmp_path):
+    """An array of commands has no names, so it is not taken unasked; a note says how to take it."""
+    states = list(writers.joint_states("/joint_states", 5))
+    path = writers.write_mcap(tmp_path / "a.mcap", [*states, *_array_commands("/arm/commands", 5)])
+    (log,) = read("mcap", path)
+    assert "target" not in log.streams
+    (note,) = log.notes
+    assert "not used" in note and "/arm/commands (Float64MultiArray, 5)" in note
+    assert 'command_topic = "/arm/commands"' in note
+    (tmp_path / "m.toml").write_text('command_topic = "/arm/commands"\n')
+    (log,) = read("mcap", path, ReadOptions(mapping=tmp_path / "m.toml"))
+    assert log.streams["target"].values[3].tolist() == [3, 6]
+    assert not any("not used" in note for note in log.notes)
+
+
 def _unitree(count):
     for k in range(count):
         motor = {"q": 0.1 * k, "dq": 1.0, "tau_est": 2.0}
@@ -128,6 +155,33 @@ def test_lerobot_episodes(tmp_path):
     assert second.streams["target"].values[1].tolist() == [12, -12]
     assert second.streams["q"].time.tolist() == pytest.approx([0, 0.02, 0.04, 0.06])
     assert first.angle_unit is None and first.conditions.extra == {"task": "wave"}
+
+
+def test_lerobot_keeps_everything_of_an_own_dataset(tmp_path):
+    """Name, conditions and every channel come back; masked positions are NaN."""
+    from gapless.recordings.conditions import Conditions
+    from gapless.recordings.recording import BODY_CHANNELS, JOINT_CHANNELS, Recording
+    from gapless.recordings.store.writer import DatasetWriter
+    from gapless.robots.payload import Payload
+
+    random, mask = np.random.default_rng(0), np.ones((6, 2), bool)
+    mask[2, 1] = False
+    channels = {name: random.normal(size=(6, 2)) for name in JOINT_CHANNELS}
+    channels |= {name: random.normal(size=(6, k or 4)) for name, (k, _) in BODY_CHANNELS.items()}
+    conditions = Conditions(
+        "SN1", "fixed", {"hand": Payload(0.2, (0.0, 0.0, 0.1))}, {"a": (10.0, 1.0)}, {}, {"x": 21.0}
+    )
+    q, target = random.normal(size=(2, 6, 2))
+    made = Recording("wave", ("a", "b"), 50.0, q, target, mask, channels, conditions)
+    with DatasetWriter(tmp_path / "set", "arm", made.joints, 50) as writer:
+        writer.append(made)
+    (log,) = read("lerobot", tmp_path / "set")
+    assert (log.name, log.joints, log.angle_unit) == ("wave", ("a", "b"), "rad")
+    assert log.conditions == conditions
+    assert log.streams.keys() == {"q", "target", *channels}
+    for name, values in {**channels, "target": target}.items():
+        np.testing.assert_allclose(log.streams[name].values, values, rtol=1e-6)
+    np.testing.assert_allclose(log.streams["q"].values, np.where(mask, q, np.nan), rtol=1e-6)
 
 
 def test_lerobot_without_names_or_actions(tmp_path):

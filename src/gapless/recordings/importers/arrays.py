@@ -62,6 +62,9 @@ def positive(value: Any, where: str) -> float:
 
 def _floats(values: Any, where: str) -> np.ndarray:
     try:
-        return np.array(values, float)
-    except (TypeError, ValueError, OverflowError) as error:
+        array = np.asarray(values)
+    except ValueError as error:  # lists of unequal length
         raise FormatError(f"{where} is not an array of numbers ({str(error)[:100]})") from error
+    if array.dtype.kind not in "fiub":
+        raise FormatError(f"{where} is not an array of numbers: it is {str(values)[:60]!r}")
+    return array.astype(float)

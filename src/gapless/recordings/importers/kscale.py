@@ -83,7 +83,7 @@ def _rate_of_change(stream: Stream) -> np.ndarray:
 def _field(rows: list[dict[str, Any]], key: str, path: Path) -> np.ndarray:
     try:
         return np.array([row[key] for row in rows], float)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise FormatError(f"{path}: {key!r} is missing or not a number in a sample") from error
 
 

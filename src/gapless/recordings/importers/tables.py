@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -100,7 +101,7 @@ def _names(spec: Any, channel: str, joints: tuple[str, ...]) -> list[str]:
 
 
 def _join(columns: list[np.ndarray]) -> np.ndarray:
-    parts = [c[:, None] if c.ndim == 1 else c.reshape(len(c), -1) for c in columns]
+    parts = [c.reshape(len(c), math.prod(c.shape[1:])) for c in columns]
     if len({len(part) for part in parts}) > 1:
         raise FormatError(f"columns of one channel differ in length: {[len(p) for p in parts]}")
     return np.concatenate(parts, axis=1)
