@@ -76,6 +76,8 @@ def _summary(report: ImportReport) -> Table:
         "recordings": f"{report.recordings} of {report.logs} logs, {len(report.refused)} refused",
         "length": f"{report.seconds:.1f} s at {report.rate} Hz",
         "masked samples": f"{masked} (of {report.samples})",
+        "bridged frames": f"{report.interpolated} (up to three missing samples)",
+        "saturated torque": f"{report.torque_saturated} samples left out",
         "commands moved": f"{report.moved} recordings, one step earlier",
         "velocities": dq,
         "flagged": ", ".join(report.flagged) or "none",

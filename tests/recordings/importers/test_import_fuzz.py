@@ -136,7 +136,7 @@ def write_tree(path: Path, tree: dict[str, Any]) -> None:
     elif path.suffix == ".pkl":
         path.write_bytes(writers.joblib_bytes(tree))
     elif path.suffix == ".pt":
-        writers.write_pt(path, {k: np.asarray(v).real for k, v in tree.items()})
+        writers.write_pt(path, {k: np.real(np.asarray(v)) for k, v in tree.items()})
     elif path.suffix == ".h5":
         with h5py.File(path, "w") as file:
             for name, value in tree.items():
@@ -150,15 +150,17 @@ def write_tree(path: Path, tree: dict[str, Any]) -> None:
 
 
 def attempt(format: str, source: Path, mapping: Path | None, order: Any) -> bool:
-    """Read a source; whether it was refused. Anything but an error of our own is raised."""
-    options = ReadOptions(mapping=mapping, joint_order=order)
+    """Read a source; whether it was refused, by an error of our own that names the file."""
+    options, told = ReadOptions(mapping=mapping, joint_order=order), []
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             list(read(format, source, options))
-    except GaplessError:
-        return True
-    return bool(options.problems)
+    except GaplessError as error:
+        told = [str(error)]
+    told += options.problems
+    assert all(str(source) in text or str(mapping) in text for text in told), told
+    return bool(told)
 
 
 @pytest.mark.parametrize("name", TREES)
@@ -337,6 +339,7 @@ def test_asap_text_for_a_number(tmp_path, key, value):
         ("rate", "fast", "rate is 'fast'; a number above zero"),
         ("time", ["t"], r"time is \['t'\]; text"),
         ("joints", 3, "joints is 3; a list of names"),
+        ("q", 3, "the mapping of 'q' is 3"),
         ("joints", ["a", "a"], "joints names one twice"),
         ("conditions", 3, "conditions is 3; a table"),
         ("conditions", {"held": {"c": "x"}}, "held is .* expected a position in rad by joint"),

@@ -158,30 +158,30 @@ def test_lerobot_episodes(tmp_path):
 
 
 def test_lerobot_keeps_everything_of_an_own_dataset(tmp_path):
-    """Name, conditions and every channel come back; masked positions are NaN."""
+    """Name, conditions and every channel come back; masked samples are NaN, held joints absent."""
     from gapless.recordings.conditions import Conditions
     from gapless.recordings.recording import BODY_CHANNELS, JOINT_CHANNELS, Recording
     from gapless.recordings.store.writer import DatasetWriter
     from gapless.robots.payload import Payload
 
-    random, mask = np.random.default_rng(0), np.ones((6, 2), bool)
-    mask[2, 1] = False
-    channels = {name: random.normal(size=(6, 2)) for name in JOINT_CHANNELS}
+    random, mask = np.random.default_rng(0), np.ones((6, 3), bool)
+    mask[2, 1] = mask[:, 2] = False
+    channels = {name: random.normal(size=(6, 3)) for name in JOINT_CHANNELS}
     channels |= {name: random.normal(size=(6, k or 4)) for name, (k, _) in BODY_CHANNELS.items()}
-    conditions = Conditions(
-        "SN1", "fixed", {"hand": Payload(0.2, (0.0, 0.0, 0.1))}, {"a": (10.0, 1.0)}, {}, {"x": 21.0}
-    )
-    q, target = random.normal(size=(2, 6, 2))
-    made = Recording("wave", ("a", "b"), 50.0, q, target, mask, channels, conditions)
+    load = {"hand": Payload(0.2, (0.0, 0.0, 0.1))}
+    conditions = Conditions("SN1", "fixed", load, {"a": (10.0, 1.0)}, {"c": 0.5}, {"x": 21.0})
+    q, target = random.normal(size=(2, 6, 3))
+    made = Recording("wave", ("a", "b", "c"), 50.0, q, target, mask, channels, conditions)
     with DatasetWriter(tmp_path / "set", "arm", made.joints, 50) as writer:
         writer.append(made)
     (log,) = read("lerobot", tmp_path / "set")
     assert (log.name, log.joints, log.angle_unit) == ("wave", ("a", "b"), "rad")
     assert log.conditions == conditions
     assert log.streams.keys() == {"q", "target", *channels}
-    for name, values in {**channels, "target": target}.items():
-        np.testing.assert_allclose(log.streams[name].values, values, rtol=1e-6)
-    np.testing.assert_allclose(log.streams["q"].values, np.where(mask, q, np.nan), rtol=1e-6)
+    expected = {**channels, "target": target, "q": np.where(mask, q, np.nan)}
+    for name, values in expected.items():
+        logged = values if name in BODY_CHANNELS else values[:, :2]
+        np.testing.assert_allclose(log.streams[name].values, logged, rtol=1e-6)
 
 
 def test_lerobot_without_names_or_actions(tmp_path):

@@ -12,6 +12,7 @@ from gapless.artifact import read_json
 from gapless.errors import FormatError
 from gapless.recordings.conditions import Conditions
 from gapless.recordings.importers import ReadOptions
+from gapless.recordings.importers.arrays import PER_JOINT
 from gapless.recordings.importers.columns import vectors
 from gapless.recordings.importers.limits import (
     MAX_ARRAY_BYTES,
@@ -78,15 +79,21 @@ def _episode(
     if lerobot.ACTION in channels:
         arrays[lerobot.ACTION] = arrays[lerobot.ACTION][:, order]
     time = np.arange(episode.frames) / fps
-    logged = {c: arrays[key] for key, c in channels.items() if not np.isnan(arrays[key]).all()}
+    conditions = episode.conditions if own else Conditions(extra={"task": episode.name})
+    # Joints that were held were never logged: the dataset only fills their columns.
+    kept = [i for i, joint in enumerate(layout.joints) if joint not in conditions.held]
+    logged = {
+        channel: arrays[key][:, kept] if channel in PER_JOINT else arrays[key]
+        for key, channel in channels.items()
+        if channel == "q" or not np.isnan(arrays[key]).all()
+    }
     return RawLog(
         name=episode.name if own else f"episode_{episode.index:06d}",
-        joints=layout.joints,
-        streams={"q": Stream(time, arrays[lerobot.STATE])}
-        | {channel: Stream(time, values) for channel, values in logged.items()},
+        joints=tuple(layout.joints[i] for i in kept),
+        streams={channel: Stream(time, values) for channel, values in logged.items()},
         pairing="acts_after",
         time_unit="s",
         angle_unit="rad" if own else None,
-        conditions=episode.conditions if own else Conditions(extra={"task": episode.name}),
+        conditions=conditions,
         source=str(shard.path),
     )

@@ -60,6 +60,7 @@ def collect(
             with reading(str(item), "a log of this format"):
                 logs = [checked(log) for log in load(item)]
         except (FormatError, DataError) as error:
-            problems.append(str(error))
+            named = str(item) in str(error) or not isinstance(item, Path)
+            problems.append(str(error) if named else f"{item}: {error}")
             continue
         yield from logs

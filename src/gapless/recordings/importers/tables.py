@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -37,15 +38,25 @@ EXAMPLE = (
 )
 
 
+@dataclass(frozen=True)
+class _Plan:
+    """A mapping, understood: which columns make each channel."""
+
+    mapping: dict[str, Any]
+    joints: tuple[str, ...]
+    columns: dict[str, list[str]]
+    conditions: Conditions
+
+
 def read(source: Path, options: ReadOptions) -> Iterator[RawLog]:
     """Read every table of a source by one mapping; the motion is the file's name."""
     mapping = read_mapping(options, KEYS, EXAMPLE)
     joints = _joints(mapping, options)
-    conditions = conditions_of(mapping, str(options.mapping))
-    for channel in CHANNELS:
-        _names(mapping.get(channel, ""), channel, joints)
+    where = str(options.mapping)
+    columns = {c: _names(mapping[c], c, joints, where) for c in CHANNELS if c in mapping}
+    plan = _Plan(mapping, joints, columns, conditions_of(mapping, where))
     paths = files(source, ".csv", ".npz", ".h5", ".hdf5", ".parquet")
-    return collect(paths, lambda p: [_table(p, mapping, joints, conditions)], options.problems)
+    return collect(paths, lambda path: [_table(path, plan)], options.problems)
 
 
 def _joints(mapping: dict[str, Any], options: ReadOptions) -> tuple[str, ...]:
@@ -58,10 +69,8 @@ def _joints(mapping: dict[str, Any], options: ReadOptions) -> tuple[str, ...]:
     return joints
 
 
-def _table(
-    path: Path, mapping: dict[str, Any], joints: tuple[str, ...], conditions: Conditions
-) -> RawLog:
-    wanted = {c: _names(mapping[c], c, joints) for c in CHANNELS if c in mapping}
+def _table(path: Path, plan: _Plan) -> RawLog:
+    mapping, joints, wanted = plan.mapping, plan.joints, plan.columns
     times = [mapping["time"]] if "time" in mapping else []
     with open_columns(path) as table:
         known = table.names()
@@ -82,12 +91,12 @@ def _table(
         pairing=mapping.get("pairing", "unknown"),
         time_unit=mapping.get("time_unit", None if times else "s"),
         angle_unit=mapping.get("angle_unit"),
-        conditions=conditions,
+        conditions=plan.conditions,
         source=str(path),
     )
 
 
-def _names(spec: Any, channel: str, joints: tuple[str, ...]) -> list[str]:
+def _names(spec: Any, channel: str, joints: tuple[str, ...], where: str) -> list[str]:
     """Columns of a channel: a list, a pattern with {joint}, or one column of vectors."""
     if isinstance(spec, list) and spec and all(isinstance(name, str) for name in spec):
         return spec
@@ -95,8 +104,8 @@ def _names(spec: Any, channel: str, joints: tuple[str, ...]) -> list[str]:
         one_a_joint = "{joint}" in spec and channel in PER_JOINT
         return [spec.replace("{joint}", joint) for joint in joints] if one_a_joint else [spec]
     raise FormatError(
-        f"the mapping of {channel!r} is {spec!r}; a column name, a list of names, or a pattern "
-        'such as "q_{joint}" was expected'
+        f"{where}: the mapping of {channel!r} is {spec!r}; a column name, a list of names, or "
+        'a pattern such as "q_{joint}" was expected'
     )
 
 
