@@ -92,4 +92,13 @@ def _robot(dataset: Dataset, args: Measure) -> Robot:
     told = mounts.pop() if len(mounts) == 1 else None
     robot = Robot.load(args.robot or dataset.robot, mount=args.mount or told)
     locked = dataset.provenance.get("locked", ())
-    return robot.lock([*args.lock, *(j for j in locked if j in robot.joints.names)])
+    robot = robot.lock([*args.lock, *(j for j in locked if j in robot.joints.names)])
+    return _without_held(robot, dataset)
+
+
+def _without_held(robot: Robot, dataset: Dataset) -> Robot:
+    """Weld the joints that no recording logged where all of them declare them held."""
+    held = [set(episode.conditions.held.items()) for episode in dataset.episodes]
+    always = dict(set.intersection(*held)) if held else {}
+    welded = {j: at for j, at in always.items() if j in robot.joints.names}
+    return robot.lock(welded, at=welded) if len(welded) < len(robot.joints) else robot

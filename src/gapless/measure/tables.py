@@ -166,7 +166,9 @@ def _causes(found: Attribution) -> Group:
         if np.isfinite(found.share[j]).all() and found.weight[j] > 0.005:
             cells = [_cause(found, int(j), c) for c in order]
             table.add_row(Text(found.joints[j]), *cells, f"{found.remains[j]:.0%}")
-    loads = ", ".join(f"{mass:.2f} kg on {link}" for link, mass in found.loads.items())
+    loads = ", ".join(
+        f"{mass:.2f} kg on {link}" for link, mass in found.loads.items() if mass >= 0.005
+    )
     note = [Text(f"unmodelled load that would explain it: {loads}")] if loads else []
     return Group(table, *note)
 
