@@ -86,22 +86,20 @@ class Gap:
             return np.full(len(self.joints), np.nan)
         return np.array([Mean.of(column).value for column in np.array(rows).T])
 
-    def mean(
-        self, metric: str, horizon: Horizon, where: Callable[[ClipGap], bool] | None = None
-    ) -> Mean:
+    def mean(self, metric: str, horizon: Horizon) -> Mean:
         """A metric over clips: a joint metric is first averaged over a clip's own joints."""
         if metric not in JOINT_METRICS and metric not in BODY_METRICS:
             raise unknown("metric", metric, [*JOINT_METRICS, *BODY_METRICS])
-        clips = [c for c in self.at(horizon) if where is None or where(c)]
-        return Mean.of(_clip_value(c, metric) for c in clips)
+        return Mean.of(_clip_value(c, metric) for c in self.at(horizon))
 
     def by(self, group: str, metric: str, horizon: Horizon) -> dict[str, Mean]:
         """A metric for each motion, payload or unit."""
         if group not in GROUPS:
             raise unknown("group", group, GROUPS)
-        key = GROUPS[group]
-        names = sorted({key(c) for c in self.at(horizon)})
-        return {n: self.mean(metric, horizon, lambda c, n=n: key(c) == n) for n in names}
+        values: dict[str, list[float]] = {}
+        for clip in self.at(horizon):
+            values.setdefault(GROUPS[group](clip), []).append(_clip_value(clip, metric))
+        return {name: Mean.of(values[name]) for name in sorted(values)}
 
     def offset_cm(self, horizon: Horizon) -> np.ndarray:
         """(P, 3) mean X/Y/Z offset of each end effector over clips, cm."""

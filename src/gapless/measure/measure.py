@@ -101,7 +101,7 @@ def _clips(
             skipped.note(group, found, horizon)
             if dump is not None:
                 _dump(found, dump, world)
-            clips += [score(r, world.robot, kinematics, threshold) for r in found]
+            clips += score(found, world.robot, kinematics, threshold)
         done += len(group)
         if progress:
             progress(done, len(recordings))

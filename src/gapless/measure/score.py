@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from gapless.measure import metrics
 from gapless.measure.replay import Horizon, Replay
-from gapless.robots import Kinematics, Robot
+from gapless.robots import Kinematics, Robot, TrackingPoint
 from gapless.worlds.world import State
+
+FRAMES_AT_ONCE = 20_000
+"""States whose bodies are placed in one pass: fewer passes for short clips, bounded memory."""
 
 JOINT_METRICS = {
     "mpjae": "rad",
@@ -64,8 +68,18 @@ class ClipGap:
     offsets: np.ndarray
 
 
-def score(replay: Replay, robot: Robot, kinematics: Kinematics, threshold: float) -> ClipGap:
-    """Compute every metric the recording allows."""
+def score(
+    replays: Sequence[Replay], robot: Robot, kinematics: Kinematics, threshold: float
+) -> list[ClipGap]:
+    """Compute every metric the recordings allow; bodies are placed for many replays at once."""
+    sides = [side for replay in replays for side in (replay.sim, replay.real)]
+    placed = iter(_points(kinematics, sides, (*robot.tracking, *robot.end_effectors)))
+    return [_clip(replay, robot, next(placed), next(placed), threshold) for replay in replays]
+
+
+def _clip(
+    replay: Replay, robot: Robot, sim: np.ndarray, real: np.ndarray, threshold: float
+) -> ClipGap:
     recording = replay.recording
     logged = [j not in recording.conditions.held for j in recording.joints]
     return ClipGap(
@@ -78,7 +92,7 @@ def score(replay: Replay, robot: Robot, kinematics: Kinematics, threshold: float
         samples=int(replay.usable[:, 1:].sum()),
         masked=int((~recording.mask[:, logged]).sum()),
         joints=_joint_metrics(replay, threshold),
-        **_body_metrics(replay, robot, kinematics),
+        **_body_metrics(replay, len(robot.tracking), sim, real),
     )
 
 
@@ -104,10 +118,8 @@ def _joint_metrics(replay: Replay, threshold: float) -> dict[str, np.ndarray]:
     return found
 
 
-def _body_metrics(replay: Replay, robot: Robot, kinematics: Kinematics) -> dict:
-    points = (*robot.tracking, *robot.end_effectors)
-    sim, real = (_points(kinematics, side, points) for side in (replay.sim, replay.real))
-    split = len(robot.tracking)
+def _body_metrics(replay: Replay, split: int, sim: np.ndarray, real: np.ndarray) -> dict:
+    """Metrics of (W, T+1, P, 3) points: the first `split` are tracked, the rest end effectors."""
     ends = slice(split, None)
     usable = np.asarray(replay.usable.any(axis=-1))
     later = usable.copy()
@@ -138,20 +150,35 @@ def _body_metrics(replay: Replay, robot: Robot, kinematics: Kinematics) -> dict:
     return {"bodies": bodies, "offsets": offsets}
 
 
-def _points(kinematics: Kinematics, state: State, points: tuple) -> np.ndarray:
-    """(W, T+1, P, 3) world positions."""
-    shape = state.q.shape[:2]
+def _points(
+    kinematics: Kinematics, states: list[State], points: tuple[TrackingPoint, ...]
+) -> Iterator[np.ndarray]:
+    """(W, T+1, P, 3) world positions of every state, several states in one pass."""
+    batch: list[State] = []
+    for i, state in enumerate(states):
+        batch.append(state)
+        full = sum(s.q[..., 0].size for s in batch) >= FRAMES_AT_ONCE
+        if full or i == len(states) - 1:
+            yield from _place(kinematics, batch, points)
+            batch = []
 
-    def flat(values: np.ndarray | None) -> np.ndarray | None:
-        return None if values is None else values.reshape(-1, values.shape[-1])
 
-    found = kinematics.points(
-        state.q.reshape(-1, state.q.shape[-1]),
-        flat(state.base_pos),
-        flat(state.base_quat_wxyz),
-        points=points,
-    )
-    return found.reshape(*shape, len(points), 3)
+def _place(
+    kinematics: Kinematics, batch: list[State], points: tuple[TrackingPoint, ...]
+) -> Iterator[np.ndarray]:
+    def flat(name: str) -> np.ndarray | None:
+        arrays = [getattr(state, name) for state in batch]
+        if arrays[0] is None:
+            return None
+        return np.concatenate([a.reshape(-1, a.shape[-1]) for a in arrays])
+
+    q = np.concatenate([s.q.reshape(-1, s.q.shape[-1]) for s in batch])
+    found = kinematics.points(q, flat("base_pos"), flat("base_quat_wxyz"), points=points)
+    at = 0
+    for state in batch:
+        shape = state.q.shape[:2]
+        yield found[at : at + shape[0] * shape[1]].reshape(*shape, len(points), 3)
+        at += shape[0] * shape[1]
 
 
 def _root(state: State) -> np.ndarray:

@@ -18,7 +18,6 @@ from gapless.worlds.packing import Layout
 from gapless.worlds.warnings import capture_warnings
 from gapless.worlds.world import Health, Identity, State, Trajectory
 
-
 MODELS_KEPT = 1024
 """Compiled models of payloads and gains that are kept for the next batch."""
 
