@@ -30,9 +30,7 @@ joints = ", ".join(f'"{j}"' for j in robot.joints.names)
 
 options = gapless.ImportOptions(mapping=folder / "mapping.toml", unit="arm-3", payload="none")
 report = gapless.import_dataset("generic", folder / "log.csv", robot, folder / "data", options)
-print(
-    f"{report.recordings} recording, {report.seconds:.1f} s, masked: {dict(report.masked) or 'nothing'}"
-)
+print(f"{report.recordings} recording, {report.seconds:.1f} s, masked: {dict(report.masked)}")
 
 data = gapless.Dataset.open(folder / "data")
 print(gapless.check_dataset(data, robot).to_dict()["findings"])

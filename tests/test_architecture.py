@@ -11,7 +11,17 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "gapless"
-ORDER = ["errors", "callable_package", "artifact", "robots", "recordings", "motions", "worlds", "measure", "cli"]
+ORDER = [
+    "errors",
+    "callable_package",
+    "artifact",
+    "robots",
+    "recordings",
+    "motions",
+    "worlds",
+    "measure",
+    "cli",
+]
 """A package imports only from packages before it; cli, which joins them, is last."""
 MODULES = sorted(SOURCE.rglob("*.py"))
 

@@ -46,7 +46,7 @@ def test_what_does_not_fit_is_refused(changes: dict, message: str) -> None:
 
 def test_all_problems_are_said_at_once() -> None:
     """One error, every reason."""
-    with pytest.raises(DataError, match="target has shape.*rate is -1"):
+    with pytest.raises(DataError, match=r"target has shape.*rate is -1"):
         make(target=np.zeros((9, 2)), rate=-1.0)
 
 

@@ -53,6 +53,14 @@ class Engine:
         self.pool = mj_rollout.Rollout(nthread=threads if threads > 1 else 0)
         self.data = [mujoco.MjData(model) for _ in range(threads)]
         self.damping_cap = self._stable_friction_slope()
+        self._memory: dict[str, np.ndarray] = {}
+
+    def _reused(self, name: str, *shape: int) -> np.ndarray:
+        """An array of this shape in memory that is kept: fresh pages cost as much as physics."""
+        size = int(np.prod(shape))
+        if self._memory.get(name, np.empty(0)).size < size:
+            self._memory[name] = np.empty(size)
+        return self._memory[name][:size].reshape(shape)
 
     @property
     def history_steps(self) -> int:
@@ -106,9 +114,11 @@ class Engine:
         models: list[mujoco.MjModel],
     ) -> np.ndarray:
         """(n, T+1, J) motor torque at each sample, under the target still in force, N·m."""
-        control = spread_over_substeps(
-            targets, history, self.effects.delay, self.rate, self.substeps
-        )[:, self.substeps - 1 :: self.substeps]
+        control = targets
+        if self.effects.delay.any():
+            control = spread_over_substeps(
+                targets, history, self.effects.delay, self.rate, self.substeps
+            )[:, self.substeps - 1 :: self.substeps]
         q, dq = packed[:, 1:, self.layout.q], packed[:, 1:, self.layout.dq]
         law = self._law(models).per_sample()
         torque = motor_torque(self.effects, law, control - q - self.effects.encoder_bias, dq)
@@ -133,7 +143,8 @@ class Engine:
         if push is not None:
             control = np.concatenate([control, self._on_dofs(push)], axis=2)
             spec = CONTROL_AND_TORQUE
-        states, _ = self.pool.rollout(models, self.data, start, control, control_spec=spec)
+        states = self._reused("states", len(start), control.shape[1], self.layout.size)
+        self.pool.rollout(models, self.data, start, control, control_spec=spec, state=states)
         return states[:, self.substeps - 1 :: self.substeps]
 
     def _advance_with_effects(
