@@ -36,7 +36,7 @@ def reference(robot: Robot, q: np.ndarray, base: np.ndarray | None) -> tuple[np.
     return np.array(poses)[..., :3], np.array(poses)[..., 3:]
 
 
-def compare(robot: Robot, base: np.ndarray | None, n: int = 5) -> None:
+def assert_same_poses(robot: Robot, base: np.ndarray | None, n: int = 5) -> None:
     """Demand both kinematics to agree at random joint positions."""
     q = np.random.default_rng(0).uniform(-1, 1, (n, len(robot.joints)))
     kinematics = Kinematics(robot.model(), robot)
@@ -54,20 +54,20 @@ def test_free_robot_agrees_with_mujoco(name):
     """At random states, with a random base, every link is where MuJoCo has it."""
     rng = np.random.default_rng(1)
     base = np.concatenate([rng.normal(size=(5, 3)), normalise(rng.normal(size=(5, 4)))], axis=1)
-    compare(Robot.load(name, mount="free"), base)
+    assert_same_poses(Robot.load(name, mount="free"), base)
 
 
 @pytest.mark.parametrize("mount", ["fixed", "left_foot"])
 def test_held_robot_agrees_with_mujoco(mount):
     """Without a base pose, the mount decides where the robot is."""
-    compare(Robot.load("g1", mount=mount), None)
+    assert_same_poses(Robot.load("g1", mount=mount), None)
 
 
 def test_slides_offsets_and_references_agree_with_mujoco(tmp_path):
     """Joints off the origin, two on one body, with a nonzero reference angle."""
     path = tmp_path / "slider.xml"
     path.write_text(SLIDER)
-    compare(Robot.from_mjcf(path), None)
+    assert_same_poses(Robot.from_mjcf(path), None)
 
 
 def test_a_base_pose_carries_a_clamped_robot_along():

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import product
+from typing import Any
+
 import numpy as np
 from scipy.ndimage import uniform_filter1d
 
@@ -9,51 +12,61 @@ from gapless.errors import DataError
 from gapless.measure.rotation_rate import angular_velocity
 from gapless.recordings.recording import Recording
 from gapless.robots import Kinematics, Robot, TrackingPoint
+from gapless.robots.rotations import rotate
 
 
 def base_from_feet(recording: Recording, robot: Robot) -> dict[str, np.ndarray]:
-    """Estimate the base pose and velocity from the lowest foot.
+    """Estimate the base pose and velocity from the lowest point of the robot's shapes.
 
-    The lowest foot is taken to stand still on the floor: its height gives the base height, its
-    motion relative to the base gives the base velocity. Orientation comes from the IMU.
+    That point is taken to stand still on the floor: its height gives the base height, its motion
+    relative to the base gives the base velocity. Orientation comes from the IMU.
 
     Returns:
         The four base fields of a State, (T, ...) arrays.
     """
     quat = recording.channels.get("imu_quat_wxyz")
-    feet = robot.link_groups.get("feet", ())
-    if quat is None or not feet:
-        lacks = "an IMU orientation" if quat is None else "a group of feet"
+    model = robot.model()
+    points, radius = _surface(model)
+    if quat is None or not points:
+        lacks = "an IMU orientation" if quat is None else "a shape that can touch the floor"
         raise DataError(
             f"recording {recording.name!r} of the free-standing {robot.name!r} has no base pose, "
             f"and without {lacks} none can be estimated; "
             "use --mount fixed (or Robot.load(..., mount='fixed'))"
         )
     columns = [recording.column(j) for j in robot.joints.names]
-    points = tuple(TrackingPoint(f, f, (0.0, 0.0, 0.0)) for f in feet)
-    kinematics = Kinematics.of(robot)
     origin = np.zeros((len(quat), 3))
-    placed = kinematics.points(recording.q[:, columns], origin, quat, points=points)
+    placed = Kinematics(model, robot).points(recording.q[:, columns], origin, quat, points=points)
     return {
         "base_quat_wxyz": quat,
         "base_ang_vel_b": _angular(recording, quat),
-        **_stance(placed, _sole_height(kinematics, robot, points), recording.rate),
+        **_stance(placed - radius[:, None] * [0.0, 0.0, 1.0], recording.rate),
     }
 
 
-def _sole_height(kinematics: Kinematics, robot: Robot, points: tuple[TrackingPoint, ...]) -> float:
-    """Height of a foot's frame above the floor when the robot stands in its default pose."""
-    standing = kinematics.points(
-        robot.joints.default[None],
-        np.array([[0.0, 0.0, robot.standing_height]]),
-        np.array([[1.0, 0.0, 0.0, 0.0]]),
-        points=points,
-    )
-    return float(standing[..., 2].min())
+def _surface(model: Any) -> tuple[tuple[TrackingPoint, ...], np.ndarray]:
+    """Points of the colliding shapes, and the radius around each that is still shape."""
+    import mujoco
+
+    corners = {
+        mujoco.mjtGeom.mjGEOM_SPHERE: lambda size: ([(0, 0, 0)], size[0]),
+        mujoco.mjtGeom.mjGEOM_CAPSULE: lambda size: ([(0, 0, -size[1]), (0, 0, size[1])], size[0]),
+        mujoco.mjtGeom.mjGEOM_BOX: lambda size: (list(product(*((-s, s) for s in size))), 0.0),
+    }
+    points, radius = [], []
+    for geom in np.flatnonzero(model.geom_conaffinity & (model.geom_bodyid > 0)):
+        kind = mujoco.mjtGeom(model.geom_type[geom])
+        if kind in corners:
+            local, around = corners[kind](model.geom_size[geom])
+            body = model.body(model.geom_bodyid[geom]).name
+            at = model.geom_pos[geom] + rotate(model.geom_quat[geom], np.array(local, float))
+            points += [TrackingPoint(body, body, tuple(p)) for p in at.tolist()]
+            radius += [around] * len(local)
+    return tuple(points), np.array(radius)
 
 
-def _stance(feet: np.ndarray, sole: float, rate: float) -> dict[str, np.ndarray]:
-    """Position and velocity of the base from (T, F, 3) feet relative to it."""
+def _stance(feet: np.ndarray, rate: float) -> dict[str, np.ndarray]:
+    """Position and velocity of the base from (T, P, 3) surface points relative to it."""
     lowest = feet[..., 2].argmin(axis=1)
     time = np.arange(len(feet))
     if len(feet) < 2:
@@ -63,7 +76,7 @@ def _stance(feet: np.ndarray, sole: float, rate: float) -> dict[str, np.ndarray]
         # A change of the stance foot is a jump; a short average keeps it out of the start states.
         velocity = uniform_filter1d(velocity, size=5, axis=0, mode="nearest")
     position = np.cumsum(velocity, axis=0) / rate
-    position[:, 2] = sole - feet[time, lowest, 2]
+    position[:, 2] = -feet[time, lowest, 2]
     return {"base_pos": position, "base_lin_vel_w": velocity}
 
 

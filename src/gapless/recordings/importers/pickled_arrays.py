@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,16 +24,16 @@ class StandIn:
     make: Callable[..., Any]
 
 
-class Box:
+class Box(ABC):
     """An object under construction; its content is data."""
 
+    @abstractmethod
     def fill(self, state: Any, stream: io.BytesIO, where: str) -> None:
         """Take the pickled state."""
-        raise NotImplementedError
 
+    @abstractmethod
     def value(self, where: str) -> Any:
         """The finished content."""
-        raise NotImplementedError
 
 
 @dataclass
