@@ -109,7 +109,7 @@ def _episode_rows(layout: Layout, path: Path) -> list[dict[str, Any]]:
         names = pq.read_schema(path).names
         wanted = [c for c in (*EPISODE_COLUMNS, "gapless") if c in names]
         rows = pq.read_table(path, columns=wanted).to_pylist()
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, ValueError, pa.ArrowException) as error:
         layout.problems.append(_unreadable(layout.root, path, error))
         return []
     unusable = [c for c in EPISODE_COLUMNS if any(not _usable(c, row.get(c)) for row in rows)]
@@ -180,7 +180,7 @@ def _check_shard(layout: Layout, key: tuple[int, int], rows: int, info: Mapping[
         return
     try:
         shard = Shard.open(path)
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, ValueError, pa.ArrowException) as error:
         layout.problems.append(_unreadable(layout.root, path, error))
         return
     layout.shards[key] = shard

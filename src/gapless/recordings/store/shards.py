@@ -55,7 +55,7 @@ class Shard:
             ) as file:
                 table = file.read_row_groups(groups, columns)
             table.validate(full=True)  # a damaged file may decode to offsets that lead astray
-        except (OSError, pa.ArrowException) as error:
+        except (OSError, ValueError, pa.ArrowException) as error:
             raise FormatError(
                 f"{self.path} ({self.bytes} bytes) is damaged: {error}; restore the file"
             ) from error
