@@ -172,3 +172,14 @@ def test_demo_runs_small(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert np.isfinite(gap["summary"][0]["metrics"]["mpjae"]["value"])
     assert len(list((tmp_path / "demo" / "pictures").glob("*.png"))) == 3
     assert "Likely causes" in capsys.readouterr().out
+
+
+def test_missing_matplotlib_is_said_before_the_work(
+    dataset: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Pictures need an extra; the message says how to get it, and nothing was simulated."""
+    monkeypatch.setattr("gapless.measure.plots.find_spec", lambda _: None)
+    assert main(["measure", str(dataset), "--plots", "pictures"]) == 2
+    captured = capsys.readouterr()
+    assert "gapless[plots]" in captured.err
+    assert captured.out == ""

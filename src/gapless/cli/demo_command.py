@@ -39,11 +39,12 @@ def run(arguments: list[str]) -> int:
     """Parse and run."""
     args = parse(Demo, "demo", arguments)
     from gapless.measure import measure
-    from gapless.measure.plots import plot_recordings
+    from gapless.measure.plots import plot_recordings, require_matplotlib
     from gapless.recordings import Dataset, DatasetWriter
     from gapless.robots import Robot
     from gapless.worlds import MujocoWorld
 
+    require_matplotlib()
     robot = Robot.load("g1", mount="fixed", lock=["legs", "waist"])
     data = args.out / "dataset"
     with (

@@ -51,10 +51,13 @@ def run(arguments: list[str]) -> int:
     """Parse and run."""
     args = parse(Measure, "measure", arguments)
     from gapless.measure import measure
+    from gapless.measure.plots import plot_recordings, require_matplotlib
     from gapless.measure.replay import parse_horizon
     from gapless.worlds import MujocoWorld
 
     check_outputs(args.json, args.plots and args.plots / "gap.png")
+    if args.plots:
+        require_matplotlib()
     dataset = Dataset.open(args.dataset)
     robot = _robot(dataset, args)
     recordings = dataset
@@ -76,8 +79,6 @@ def run(arguments: list[str]) -> int:
     console().print(gap)
     save_json(args.json, gap.to_dict())
     if args.plots:
-        from gapless.measure.plots import plot_recordings
-
         pictures = [
             *plot_recordings(recordings, world, args.plots),
             gap.plot(args.plots / "gap.png"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -117,11 +118,16 @@ def _draw_causes(panel: Any, gap: Gap, order: list[int]) -> None:
     panel.set_title(f"likely causes over {found.horizon:g} s", fontsize=10)
 
 
+def require_matplotlib() -> None:
+    """Refuse before the work starts where pictures cannot be drawn."""
+    if find_spec("matplotlib") is None:
+        raise MissingExtraError("matplotlib", "plots", "drawing pictures")
+
+
 def _figure(width: float, height: float) -> Any:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError("matplotlib", "plots", "drawing pictures") from None
+    require_matplotlib()
+    from matplotlib.figure import Figure
+
     return Figure(figsize=(width, height), layout="constrained")
 
 
