@@ -113,11 +113,6 @@ class Recording:
         return np.arange(len(self)) / self.rate
 
     @property
-    def scored_joints(self) -> tuple[str, ...]:
-        """Joints with at least one usable sample; declared-held joints have none."""
-        return tuple(self.joints[i] for i in np.flatnonzero(self.mask.any(axis=0)))
-
-    @property
     def frame_valid(self) -> np.ndarray:
         """(T,) True where every joint that has usable samples at all has one."""
         return np.asarray(self.mask[:, self.mask.any(axis=0)].all(axis=1) & self.mask.any())
