@@ -19,9 +19,10 @@ ORDER = [
     "artifact",
     "robots",
     "recordings",
-    "motions",
     "worlds",
+    "motions",
     "measure",
+    "collect",
     "cli",
 ]
 """A package imports only from packages before it; cli, which joins them, is last."""

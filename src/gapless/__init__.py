@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from gapless.robots import Payload as Payload
     from gapless.robots import Robot as Robot
     from gapless.worlds import Effects as Effects
+    from gapless.worlds import HiddenWorld as HiddenWorld
     from gapless.worlds import MujocoWorld as MujocoWorld
+    from gapless.worlds import PhysxWorld as PhysxWorld
     from gapless.worlds import World as World
 
 _HOME = {
@@ -34,6 +36,8 @@ _HOME = {
     "World": "worlds",
     "Effects": "worlds",
     "MujocoWorld": "worlds",
+    "PhysxWorld": "worlds",
+    "HiddenWorld": "worlds",
     "Gap": "measure",
     "measure": "measure",
 }

@@ -1,5 +1,7 @@
 """Robots: our own tables of figures, or any MJCF or URDF from a path."""
 
+from gapless.robots.inertia import Floor as Floor
+from gapless.robots.inertia import Inertia as Inertia
 from gapless.robots.joints import Alias as Alias
 from gapless.robots.joints import Joints as Joints
 from gapless.robots.joints import TrackingPoint as TrackingPoint

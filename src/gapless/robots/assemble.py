@@ -26,10 +26,10 @@ def assemble(robot: Robot) -> mujoco.MjSpec:
     build.set_joints(spec, robot.joints)
     build.set_base(spec)
     build.add_actuators(spec, robot.joints)
-    build.add_payloads(spec, robot.payloads)
+    build.set_inertias(spec, robot.inertias, robot.payloads)
     build.set_contacts(spec, robot.self_collision)
     if robot.mount == "free":
-        build.add_floor(spec)
+        build.add_floor(spec, robot.floor)
     build.add_home(spec, robot.joints, np.array([0.0, 0.0, robot.standing_height]))
     return spec
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gapless.errors import ModelError
+from gapless.robots.inertia import Floor, Inertia
 from gapless.robots.joints import Joints
 from gapless.robots.payload import Payload
 from gapless.robots.rotations import rotate
@@ -20,6 +21,7 @@ FREE_JOINT = "root"
 FLOOR = "floor"
 HOME = "home"
 _LEAST_INERTIA = 1e-10  # kg·m²
+_LEAST_MASS = 1e-12  # kg
 
 
 def new_spec(name: str) -> mujoco.MjSpec:
@@ -78,15 +80,16 @@ def set_contacts(spec: mujoco.MjSpec, self_collision: bool) -> None:
             geom.contype, geom.conaffinity = int(self_collision), 1
 
 
-def add_floor(spec: mujoco.MjSpec) -> None:
-    """A plane at z = 0 whose friction alone decides the contact's."""
+def add_floor(spec: mujoco.MjSpec, floor: Floor) -> None:
+    """A plane at z = 0 whose friction and softness alone decide the contact's."""
     import mujoco
 
     spec.worldbody.add_geom(
         name=FLOOR,
         type=mujoco.mjtGeom.mjGEOM_PLANE,
         size=[0, 0, 1],
-        friction=[1.0, 0.005, 0.0001],
+        friction=[floor.friction, 0.005, 0.0001],
+        solref=[floor.softness, 1.0],
         contype=1,
         conaffinity=0,
         priority=1,
@@ -151,40 +154,37 @@ def add_actuators(spec: mujoco.MjSpec, joints: Joints) -> None:
             actuator.forcerange = [-effort, effort]
 
 
-def add_payloads(spec: mujoco.MjSpec, payloads: Mapping[str, Payload]) -> None:
-    """Merge each load, a point mass, into the inertia of its link.
+def set_inertias(
+    spec: mujoco.MjSpec, inertias: Mapping[str, Inertia], payloads: Mapping[str, Payload]
+) -> None:
+    """Give links these inertias, and merge each load, a point mass, into that of its link.
 
     No body is added: models that differ only in their loads must keep the same sizes, so that one
     batch of simulations can hold them all.
     """
-    if not payloads:
+    if not inertias and not payloads:
         return
     model = compile_spec(spec.copy())
+    known = {link: inertias.get(link) or link_inertia(model, link) for link in payloads}
     for link, payload in payloads.items():
-        link_id, body = model.body(link).id, spec.body(link)
-        mass, com, tensor = _loaded_inertia(model, link_id, payload)
+        at = known[link].com if payload.com is None else payload.com
+        known[link] = known[link].plus(payload.mass, np.asarray(at, float))
+    for link, inertia in {**inertias, **known}.items():
+        body = spec.body(link)
         body.explicitinertial = True
-        body.mass, body.ipos, body.iquat = mass, com, [1.0, 0.0, 0.0, 0.0]
+        body.mass, body.ipos, body.iquat = inertia.mass, inertia.com, [1.0, 0.0, 0.0, 0.0]
         body.inertia = [0.0, 0.0, 0.0]
-        body.fullinertia = [*np.diag(tensor), tensor[0, 1], tensor[0, 2], tensor[1, 2]]
+        body.fullinertia = inertia.moments
 
 
-def _loaded_inertia(
-    model: mujoco.MjModel, link: int, payload: Payload
-) -> tuple[float, np.ndarray, np.ndarray]:
-    """Mass, centre and inertia tensor about that centre of a link with a point load."""
-    mass, centre = float(model.body_mass[link]), model.body_ipos[link]
-    axes = rotate(model.body_iquat[link], np.eye(3)).T
-    # A point on a massless link has no inertia, which MuJoCo refuses.
-    inertia = np.maximum(model.body_inertia[link], _LEAST_INERTIA)
-    tensor = axes @ np.diag(inertia) @ axes.T
-    at = centre if payload.com is None else np.asarray(payload.com)
-    total = mass + payload.mass
-    com = (mass * centre + payload.mass * at) / total
-    for part, where in ((mass, centre), (payload.mass, at)):
-        arm = where - com
-        tensor = tensor + part * (arm @ arm * np.eye(3) - np.outer(arm, arm))
-    return total, com, tensor
+def link_inertia(model: mujoco.MjModel, link: str) -> Inertia:
+    """Mass, centre and inertia of a link of a compiled model."""
+    i = model.body(link).id
+    axes = rotate(model.body_iquat[i], np.eye(3)).T
+    # A massless link has no inertia, which MuJoCo refuses once it carries something.
+    moments = np.maximum(model.body_inertia[i], _LEAST_INERTIA)
+    mass = max(float(model.body_mass[i]), _LEAST_MASS)
+    return Inertia.of(mass, model.body_ipos[i], axes @ np.diag(moments) @ axes.T)
 
 
 def add_home(spec: mujoco.MjSpec, joints: Joints, root_pos: np.ndarray) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from gapless.errors import ModelError, unknown
 from gapless.robots import matching, tables
+from gapless.robots.inertia import Floor, Inertia
 from gapless.robots.joints import Alias, Joints, TrackingPoint
 from gapless.robots.payload import Payload
 from gapless.robots.tree import Tree
@@ -46,6 +47,8 @@ class Robot:
         end_effectors: palms or tool tips.
         aliases: other names of joints, as logs spell them.
         payloads: loads by link.
+        inertias: inertias by link, where they differ from the body's own figures.
+        floor: what a free robot stands on.
         locked: joints welded at an angle, rad; they are not in `joints`.
         self_collision: whether links collide with each other.
         height: z of the root in the default pose; None is found from the shapes.
@@ -67,6 +70,8 @@ class Robot:
     end_effectors: tuple[TrackingPoint, ...] = ()
     aliases: dict[str, Alias] = field(default_factory=dict)
     payloads: dict[str, Payload] = field(default_factory=dict)
+    inertias: dict[str, Inertia] = field(default_factory=dict)
+    floor: Floor = field(default_factory=Floor)
     locked: dict[str, float] = field(default_factory=dict)
     self_collision: bool = False
     height: float | None = None
@@ -156,6 +161,27 @@ class Robot:
                 raise ModelError(f"payload on {link!r} is {payload.mass} kg; it must be >= 0")
         return replace(self, payloads={k: p for k, p in payloads.items() if p.mass > 0})
 
+    def with_inertias(self, inertias: Mapping[str, Inertia]) -> Robot:
+        """Replace the inertias of some links."""
+        for link in inertias:
+            self.check_link(link)
+        return replace(self, inertias=self.inertias | dict(inertias))
+
+    def with_floor(self, floor: Floor) -> Robot:
+        """Stand on another floor."""
+        return replace(self, floor=floor)
+
+    def inertia(self, link: str) -> Inertia:
+        """Mass, centre of mass and moments of a link, without its load."""
+        from gapless.robots.build import link_inertia
+
+        self.check_link(link)
+        return link_inertia(self._unloaded_model, link)
+
+    @cached_property
+    def _unloaded_model(self) -> mujoco.MjModel:
+        return replace(self, payloads={}).model()
+
     def with_gains(self, gains: Mapping[str, tuple[float, float]]) -> Robot:
         """Replace kp and kd of some joints."""
         kp, kd = ({joint: pair[i] for joint, pair in gains.items()} for i in range(2))
@@ -214,6 +240,8 @@ class Robot:
             "body": self.body.identity,
             "joints": {k: v if isinstance(v, tuple) else v.tolist() for k, v in values.items()},
             "payloads": {link: asdict(load) for link, load in self.payloads.items()},
+            "inertias": {link: asdict(inertia) for link, inertia in self.inertias.items()},
+            "floor": asdict(self.floor),
             **{
                 k: getattr(self, k) for k in ("root", "mount", "locked", "height", "self_collision")
             },

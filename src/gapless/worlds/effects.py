@@ -1,8 +1,8 @@
-"""What real actuators add to a PD law, vectorised over copies.
+"""What real actuators add to a PD law: named figures, and the road a command takes.
 
 Gains, effort limits, armature, Coulomb and viscous friction are native to MuJoCo and live in the
-robot. Command delay and encoder bias only move the targets. The rest needs the state at every
-physics step and is added as a torque on top of the native PD.
+robot. Command delay, jitter and encoder bias only move the targets. The rest needs the state at
+every physics step; `actuators.py` turns it into a torque.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import numpy as np
 
 from gapless.errors import ModelError
 
-STICTION_SPEED = 0.02
-"""Speed (rad/s) below which dry friction fades linearly to zero: it must not push at rest."""
-
-
 PerJoint = Any
 """A number for all joints, or (J,) numbers in the robot's joint order."""
+
+SIGNED = {"encoder_bias", "ambient"}
+OPEN_ENDED = {"corner_speed", "no_load_speed"}
+ABOVE_ZERO = {"stribeck_speed", "cooling"}
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,8 @@ class Effects:
 
     delay: PerJoint = 0.0
     """Seconds between a command and its effect; any fraction of a step."""
+    jitter: PerJoint = 0.0
+    """Mean of the random time a command comes later still, s; all joints share one bus."""
     encoder_bias: PerJoint = 0.0
     """Reported minus true position, rad. The controller acts on the reported one."""
     stribeck_torque: PerJoint = 0.0
@@ -42,34 +44,43 @@ class Effects:
     no_load_speed: PerJoint = np.inf
     """Speed at which no driving torque is left, rad/s."""
     backlash: PerJoint = 0.0
-    """Total play between motor and joint, rad: a dead zone of the position error. The controller
-    sees the motor, the log the joint; the play itself has no friction and no hysteresis."""
+    """Total play between motor and joint, rad. The controller sees the motor, the log the joint."""
+    compliance: PerJoint = 0.0
+    """Twist between motor and joint per torque, rad/(N·m)."""
+    heating: PerJoint = 0.0
+    """How fast a motor at its effort limit warms, K/s; it grows with the square of the torque."""
+    cooling: PerJoint = 300.0
+    """Time constant of cooling to the ambient temperature, s."""
+    heat_loss: PerJoint = 0.0
+    """Share of the torque that is lost per kelvin above ambient, 1/K."""
+    ambient: PerJoint = 25.0
+    """Temperature around the motors, °C."""
+    seed: int = 0
+    """Of the jitter."""
 
     def __post_init__(self) -> None:
-        signed, open_ended = {"encoder_bias"}, {"corner_speed", "no_load_speed"}
-        for f in fields(self):
-            value = np.asarray(getattr(self, f.name), float)
-            bad = np.isnan(value) | ((value < 0) & (f.name not in signed))
-            bad |= np.isinf(value) & (f.name not in open_ended)
-            bad |= (value == 0) & (f.name == "stribeck_speed")
+        for name in PER_JOINT:
+            value = np.asarray(getattr(self, name), float)
+            bad = np.isnan(value) | ((value < 0) & (name not in SIGNED))
+            bad |= np.isinf(value) & (name not in OPEN_ENDED)
+            bad |= (value == 0) & (name in ABOVE_ZERO)
             if bad.any():
-                raise ModelError(f"effect {f.name} is {value}; expected finite numbers above 0")
+                raise ModelError(f"effect {name} is {value}; expected finite numbers above 0")
 
     def resolve(self, joints: int) -> Effects:
         """The same with every field a (J,) array."""
-        for f in fields(self):
-            shape = np.shape(getattr(self, f.name))
+        for name in PER_JOINT:
+            shape = np.shape(getattr(self, name))
             if shape not in ((), (joints,)):
                 raise ModelError(
-                    f"effect {f.name} has shape {shape}; expected a number or {joints} numbers, "
+                    f"effect {name} has shape {shape}; expected a number or {joints} numbers, "
                     "one a joint"
                 )
-        return Effects(
-            **{
-                f.name: np.broadcast_to(np.asarray(getattr(self, f.name), float), joints)
-                for f in fields(self)
-            }
-        )
+        values = {
+            name: np.broadcast_to(np.asarray(getattr(self, name), float), joints)
+            for name in PER_JOINT
+        }
+        return Effects(**values, seed=self.seed)
 
     @property
     def needs_torque(self) -> bool:
@@ -77,15 +88,21 @@ class Effects:
         return bool(
             np.any(self.stribeck_torque)
             or np.any(self.load_friction)
-            or np.any(self.backlash)
             or np.any(np.isfinite(self.no_load_speed))
+            or self.needs_memory
         )
+
+    @property
+    def needs_memory(self) -> bool:
+        """True where the torque depends on the past: where the motor is, and how warm."""
+        return bool(np.any(self.backlash) or np.any(self.compliance) or np.any(self.heating))
 
     def fingerprint(self) -> str:
         """Hash of all values, resolved; empty for the ideal actuator."""
-        if self == Effects().resolve(len(np.atleast_1d(self.delay))):
+        if self == Effects(seed=self.seed).resolve(len(np.atleast_1d(self.delay))):
             return ""
-        parts = [np.asarray(getattr(self, f.name), float).tobytes() for f in fields(self)]
+        parts = [np.asarray(getattr(self, name), float).tobytes() for name in PER_JOINT]
+        parts.append(str(self.seed).encode())
         return hashlib.sha256(b"|".join(parts)).hexdigest()[:16]
 
     def __eq__(self, other: object) -> bool:
@@ -96,8 +113,16 @@ class Effects:
     __hash__ = None  # type: ignore[assignment]
 
 
+PER_JOINT = tuple(f.name for f in fields(Effects) if f.name != "seed")
+
+
 def spread_over_substeps(
-    targets: np.ndarray, history: np.ndarray, delay: np.ndarray, rate: float, substeps: int
+    targets: np.ndarray,
+    history: np.ndarray,
+    delay: np.ndarray,
+    rate: float,
+    substeps: int,
+    late: np.ndarray | None = None,
 ) -> np.ndarray:
     """Hold each target for its control step, `delay` seconds late, at the physics rate.
 
@@ -107,10 +132,13 @@ def spread_over_substeps(
         delay: (J,) seconds.
         rate: control steps per second.
         substeps: physics steps per control step.
+        late: (n, H + T) seconds by which each command comes later still, or None.
 
     Returns:
         (n, T * substeps, J) the target in force at the start of each physics step.
     """
+    if late is not None and late.any():
+        return _spread_with_jitter(targets, history, delay * rate, substeps, late * rate)
     if not delay.any():
         return np.repeat(targets, substeps, axis=1)
     known = np.concatenate([history, targets], axis=1)
@@ -120,63 +148,22 @@ def spread_over_substeps(
     return known[:, np.clip(index, 0, None), np.arange(len(delay))]
 
 
-@dataclass(frozen=True)
-class PdLaw:
-    """The native PD law of each copy: (n, J) gains and limits."""
-
-    kp: np.ndarray
-    kd: np.ndarray
-    effort: np.ndarray
-
-    def torque(self, error: np.ndarray, dq: np.ndarray) -> np.ndarray:
-        """kp·error - kd·dq, within the effort limits, N·m."""
-        return np.clip(self.kp * error - self.kd * dq, -self.effort, self.effort)
-
-    def per_sample(self) -> PdLaw:
-        """The same for (n, T, J) arrays."""
-        return PdLaw(self.kp[:, None], self.kd[:, None], self.effort[:, None])
-
-
-def added_torque(
-    effects: Effects, law: PdLaw, error: np.ndarray, dq: np.ndarray, damping_cap: np.ndarray
+def _spread_with_jitter(
+    targets: np.ndarray, history: np.ndarray, delay: np.ndarray, substeps: int, late: np.ndarray
 ) -> np.ndarray:
-    """Torque that turns the native PD into the real actuator, (n, J) N·m.
-
-    Args:
-        effects: resolved to (J,) arrays.
-        law: the native PD, which the engine applies itself.
-        error: target minus reported position, rad.
-        dq: joint velocity, rad/s.
-        damping_cap: (J,) largest friction slope an explicit step stays stable with, N·m·s/rad.
-    """
-    motor = motor_torque(effects, law, error, dq)
-    return motor - law.torque(error, dq) - _dry_friction(motor, dq, effects, damping_cap)
-
-
-def motor_torque(effects: Effects, law: PdLaw, error: np.ndarray, dq: np.ndarray) -> np.ndarray:
-    """What the motor applies, before friction: PD through the play, within its speed limit, N·m."""
-    half = effects.backlash / 2
-    engaged = np.sign(error) * np.maximum(np.abs(error) - half, 0.0)
-    return _speed_limited(law.torque(engaged, dq), dq, law.effort, effects)
-
-
-def _speed_limited(
-    torque: np.ndarray, dq: np.ndarray, effort: np.ndarray, effects: Effects
-) -> np.ndarray:
-    limited = np.isfinite(effects.no_load_speed)
-    if not limited.any():
-        return torque
-    corner = np.where(limited, np.minimum(effects.corner_speed, effects.no_load_speed), 0.0)
-    span = np.where(limited, effects.no_load_speed - corner, 1.0)
-    left = np.clip((np.where(limited, effects.no_load_speed, 1.0) - np.abs(dq)) / span, 0.0, 1.0)
-    driving = torque * dq > 0
-    return np.where(limited & driving, np.clip(torque, -effort * left, effort * left), torque)
-
-
-def _dry_friction(
-    motor: np.ndarray, dq: np.ndarray, effects: Effects, damping_cap: np.ndarray
-) -> np.ndarray:
-    sticking = effects.stribeck_torque * np.exp(-((dq / effects.stribeck_speed) ** 2))
-    limit = sticking + effects.load_friction * np.abs(motor)
-    slope = np.minimum(limit / STICTION_SPEED, damping_cap)
-    return np.clip(slope * dq, -limit, limit)
+    """In force is the newest command that has arrived; delay and late are in control steps."""
+    known = np.concatenate([history, targets], axis=1)
+    steps, before = targets.shape[1] * substeps, history.shape[1]
+    sent = np.arange(known.shape[1]) - before
+    rows = np.arange(len(known))[:, None]
+    out = np.empty((len(known), steps, known.shape[2]))
+    for seconds in np.unique(delay):
+        arrival = np.ceil((sent + late + seconds) * substeps - 1e-9).astype(int)
+        newest = np.zeros((len(known), steps), int)
+        there = np.where(arrival < steps, np.clip(arrival, 0, None), 0)
+        order = np.where(arrival < steps, np.arange(known.shape[1]), 0)
+        np.maximum.at(newest, (rows, there), order)
+        newest = np.maximum.accumulate(newest, axis=1)
+        same = delay == seconds
+        out[:, :, same] = known[rows, newest][:, :, same]
+    return out

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import mujoco
 import numpy as np
 from mujoco import rollout as mj_rollout
 
-from gapless.worlds.effects import (
-    Effects,
-    PdLaw,
-    added_torque,
-    motor_torque,
-    spread_over_substeps,
-)
+from gapless.worlds.actuators import Actuators, Motors, PdLaw
+from gapless.worlds.chance import LONGEST
+from gapless.worlds.effects import Effects, spread_over_substeps
 from gapless.worlds.packing import Layout
 
 BUFFER_BYTES = 96 * 2**20
@@ -23,6 +21,25 @@ RUNAWAY = 1e6
 
 CONTROL = int(mujoco.mjtState.mjSTATE_CTRL)
 CONTROL_AND_TORQUE = CONTROL | int(mujoco.mjtState.mjSTATE_QFRC_APPLIED)
+
+
+@dataclass
+class Played:
+    """Packed states at the control rate, and what the motors did meanwhile.
+
+    Attributes:
+        packed: (n, T+1, size).
+        valid: (n, T+1).
+        torque: (n, T+1, J) motor torque at each sample, under the target still in force, N·m.
+        temperature: (n, T+1, J) of the motors, °C; None where they do not warm.
+        motors: what they remember at the end; None where they remember nothing.
+    """
+
+    packed: np.ndarray
+    valid: np.ndarray
+    torque: np.ndarray
+    temperature: np.ndarray | None
+    motors: Motors | None
 
 
 class Engine:
@@ -52,7 +69,7 @@ class Engine:
         self.rate, self.substeps = rate, substeps
         self.pool = mj_rollout.Rollout(nthread=threads if threads > 1 else 0)
         self.data = [mujoco.MjData(model) for _ in range(threads)]
-        self.damping_cap = self._stable_friction_slope()
+        self.friction_cap = self._stable_friction_slope()
         self._memory: dict[str, np.ndarray] = {}
 
     def _reused(self, name: str, *shape: int) -> np.ndarray:
@@ -65,7 +82,17 @@ class Engine:
     @property
     def history_steps(self) -> int:
         """Earlier targets that a command delay still brings into force."""
-        return int(np.ceil(self.effects.delay.max(initial=0.0) * self.rate - 1e-9))
+        seconds = (self.effects.delay + LONGEST * self.effects.jitter).max(initial=0.0)
+        return int(np.ceil(seconds * self.rate - 1e-9))
+
+    def actuators(self, models: list[mujoco.MjModel]) -> Actuators:
+        """The actuators of these copies; friction and damping are the engine's own."""
+        law = PdLaw(
+            kp=np.array([m.actuator_gainprm[:, 0] for m in models]),
+            kd=np.array([-m.actuator_biasprm[:, 2] for m in models]),
+            effort=self.effort[None],
+        )
+        return Actuators(self.effects, law, self.model.opt.timestep, self.friction_cap)
 
     def play(
         self,
@@ -74,7 +101,9 @@ class Engine:
         torques: np.ndarray | None,
         history: np.ndarray,
         models: list[mujoco.MjModel],
-    ) -> tuple[np.ndarray, np.ndarray]:
+        motors: Motors | None = None,
+        late: np.ndarray | None = None,
+    ) -> Played:
         """Play (n, T, J) targets from packed states.
 
         Args:
@@ -83,46 +112,46 @@ class Engine:
             torques: (n, T, J) extra joint torques, N·m, or None.
             history: (n, H, J) the targets before.
             models: one a copy.
-
-        Returns:
-            (n, T+1, size) packed states at the control rate, and (n, T+1) validity.
+            motors: what the motors remember, where they do.
+            late: (n, H + T) seconds of jitter of each command, or None.
         """
-        copies, steps = targets.shape[:2]
-        out = np.empty((copies, steps + 1, self.layout.size))
-        out[:, 0] = start
-        per_step = max(1, copies * self.substeps * self.layout.size * 8)
-        chunk = max(1, BUFFER_BYTES // per_step)
-        advance = self._advance_with_effects if self.effects.needs_torque else self._advance
-        bias = self.effects.encoder_bias
+        steps, actuators = targets.shape[1], self.actuators(models)
+        played = self._blank(start, targets, motors)
+        chunk = max(1, BUFFER_BYTES // (len(start) * self.substeps * self.layout.size * 8 or 1))
         for first in range(0, steps, chunk):
-            last = min(first + chunk, steps)
-            before = np.concatenate([history, targets[:, :first]], axis=1)
-            before = before[:, -max(1, self.history_steps) :]
-            control = spread_over_substeps(
-                targets[:, first:last], before, self.effects.delay, self.rate, self.substeps
-            )
-            push = None if torques is None else np.repeat(torques[:, first:last], self.substeps, 1)
-            control = control - bias if bias.any() else control
-            out[:, first + 1 : last + 1] = advance(models, out[:, first], control, push)
-        return out, self._validity(out)
+            part = slice(first, min(first + chunk, steps))
+            control = self._control(targets, history, late, part)
+            push = None if torques is None else np.repeat(torques[:, part], self.substeps, 1)
+            if self.effects.needs_torque:
+                self._advance_with_effects(actuators, models, played, part, control, push)
+            else:
+                self._advance(actuators, models, played, part, control, push)
+        played.valid = self._validity(played.packed)
+        return played
 
-    def applied_torque(
-        self,
-        packed: np.ndarray,
-        targets: np.ndarray,
-        history: np.ndarray,
-        models: list[mujoco.MjModel],
+    def _blank(self, start: np.ndarray, targets: np.ndarray, motors: Motors | None) -> Played:
+        copies, steps, joints = targets.shape
+        packed = np.empty((copies, steps + 1, self.layout.size))
+        packed[:, 0] = start
+        torque = np.full((copies, steps + 1, joints), np.nan)
+        temperature = None
+        if motors is not None and self.effects.heating.any():
+            temperature = np.repeat(motors.temperature[:, None], steps + 1, axis=1)
+        return Played(packed, np.zeros(0), torque, temperature, motors)
+
+    def _control(
+        self, targets: np.ndarray, history: np.ndarray, late: np.ndarray | None, part: slice
     ) -> np.ndarray:
-        """(n, T+1, J) motor torque at each sample, under the target still in force, N·m."""
-        control = targets
-        if self.effects.delay.any():
-            control = spread_over_substeps(
-                targets, history, self.effects.delay, self.rate, self.substeps
-            )[:, self.substeps - 1 :: self.substeps]
-        q, dq = packed[:, 1:, self.layout.q], packed[:, 1:, self.layout.dq]
-        law = self._law(models).per_sample()
-        torque = motor_torque(self.effects, law, control - q - self.effects.encoder_bias, dq)
-        return np.concatenate([np.full_like(torque[:, :1], np.nan), torque], axis=1)
+        """True positions to hold at each physics step of some control steps."""
+        kept = max(1, self.history_steps)
+        before = np.concatenate([history, targets[:, : part.start]], axis=1)[:, -kept:]
+        first = history.shape[1] + part.start - before.shape[1]
+        jitter = None if late is None else late[:, first : history.shape[1] + part.stop]
+        control = spread_over_substeps(
+            targets[:, part], before, self.effects.delay, self.rate, self.substeps, jitter
+        )
+        bias = self.effects.encoder_bias
+        return control - bias if bias.any() else control
 
     def _validity(self, out: np.ndarray) -> np.ndarray:
         """mujoco.rollout freezes a copy at its first warning: its clock then stands still."""
@@ -133,55 +162,66 @@ class Engine:
 
     def _advance(
         self,
+        actuators: Actuators,
         models: list[mujoco.MjModel],
-        start: np.ndarray,
+        played: Played,
+        part: slice,
         control: np.ndarray,
         push: np.ndarray | None,
-    ) -> np.ndarray:
+    ) -> None:
         """Native actuators only: one threaded call, every substeps-th state."""
-        spec = CONTROL
+        spec, given, start = CONTROL, control, played.packed[:, part.start]
         if push is not None:
-            control = np.concatenate([control, self._on_dofs(push)], axis=2)
+            given = np.concatenate([control, self._on_dofs(push)], axis=2)
             spec = CONTROL_AND_TORQUE
         states = self._reused("states", len(start), control.shape[1], self.layout.size)
-        self.pool.rollout(models, self.data, start, control, control_spec=spec, state=states)
-        return states[:, self.substeps - 1 :: self.substeps]
+        self.pool.rollout(models, self.data, start, given, control_spec=spec, state=states)
+        kept = states[:, self.substeps - 1 :: self.substeps]
+        played.packed[:, part.start + 1 : part.stop + 1] = kept
+        held = control[:, self.substeps - 1 :: self.substeps]
+        q, dq = kept[..., self.layout.q], kept[..., self.layout.dq]
+        law = actuators.law.per_sample()
+        played.torque[:, part.start + 1 : part.stop + 1] = law.torque(held - q, dq)
 
     def _advance_with_effects(
         self,
+        actuators: Actuators,
         models: list[mujoco.MjModel],
-        start: np.ndarray,
+        played: Played,
+        part: slice,
         control: np.ndarray,
         push: np.ndarray | None,
-    ) -> np.ndarray:
+    ) -> None:
         """One call a physics step, with the torque of the effects computed between them."""
-        law, now = self._law(models), start
-        kept = []
+        q, dq = self.layout.q, self.layout.dq
+        now, motors = played.packed[:, part.start], played.motors
+        both = np.zeros((len(now), 1, control.shape[2] + self.model.nv))
+        on_dofs = control.shape[2] + self.layout.dof
+        state = np.empty((len(now), 1, self.layout.size))
+        motors = Motors.unset(self.effects.ambient, len(now), None) if motors is None else motors
+        actuators.begin(control[:, 0], now[:, q], now[:, dq], motors)
         for k in range(control.shape[1]):
-            q, dq = now[:, self.layout.q], now[:, self.layout.dq]
-            extra = added_torque(self.effects, law, control[:, k] - q, dq, self.damping_cap)
-            extra = extra if push is None else extra + push[:, k]
-            both = np.concatenate([control[:, k], self._on_dofs(extra)], axis=1)[:, None]
-            both[~np.isfinite(now).all(axis=1)] = 0.0  # a diverged copy is marked by its state
-            states, _ = self.pool.rollout(
-                models, self.data, now, both, control_spec=CONTROL_AND_TORQUE
+            native = actuators.law.torque(control[:, k] - now[:, q], now[:, dq])
+            extra = actuators.torque(control[:, k], now[:, q], now[:, dq], motors) - native
+            both[:, 0, : control.shape[2]] = control[:, k]
+            both[:, 0, on_dofs] = extra if push is None else extra + push[:, k]
+            both[~np.isfinite(both).all(axis=2)] = 0.0  # a diverged copy is marked by its state
+            self.pool.rollout(
+                models, self.data, now, both, control_spec=CONTROL_AND_TORQUE, state=state
             )
-            now = states[:, -1]
+            now = state[:, 0].copy()
             if (k + 1) % self.substeps == 0:
-                kept.append(now)
-        return np.stack(kept, axis=1)
+                row = part.start + (k + 1) // self.substeps
+                sample = actuators.motor_torque(control[:, k], now[:, q], now[:, dq], motors)
+                played.packed[:, row], played.torque[:, row] = now, sample[0]
+                if played.temperature is not None:
+                    played.temperature[:, row] = motors.temperature
+        played.motors = motors
 
     def _on_dofs(self, joint_torque: np.ndarray) -> np.ndarray:
         forces = np.zeros((*joint_torque.shape[:-1], self.model.nv))
         forces[..., self.layout.dof] = joint_torque
         return forces
-
-    def _law(self, models: list[mujoco.MjModel]) -> PdLaw:
-        return PdLaw(
-            kp=np.array([m.actuator_gainprm[:, 0] for m in models]),
-            kd=np.array([-m.actuator_biasprm[:, 2] for m in models]),
-            effort=self.effort[None],
-        )
 
     def _stable_friction_slope(self) -> np.ndarray:
         """Half the joint's inertia per step: an explicit friction torque can then only slow it."""

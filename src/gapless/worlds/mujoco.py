@@ -12,6 +12,8 @@ import numpy as np
 from gapless.errors import DataError, SimulationError
 from gapless.recordings.conditions import Conditions
 from gapless.robots import Robot
+from gapless.worlds.actuators import Motors
+from gapless.worlds.chance import generator, lateness, sequence_generators
 from gapless.worlds.effects import Effects
 from gapless.worlds.engine import Engine
 from gapless.worlds.packing import Layout
@@ -75,6 +77,9 @@ class MujocoWorld:
         self._packed = np.zeros((0, self._layout.size))
         self._models: list[mujoco.MjModel] = []
         self._history = np.zeros((0, 0, len(robot.joints.names)))
+        self._late = np.zeros((0, 0))
+        self._motors: Motors | None = None
+        self._chance = generator(self.effects.seed, "step")
         self._diverged_at = np.zeros(0)
 
     @property
@@ -164,12 +169,17 @@ class MujocoWorld:
         if which is None:
             self._packed, self._models = packed, models
             self._history = np.repeat(state.q[:, None], max(1, self._engine.history_steps), axis=1)
+            self._late = np.zeros(self._history.shape[:2])
             self._diverged_at = np.full(len(state), np.nan)
+            self._motors = self._cold_motors(len(state), conditions)
             return
         chosen = np.arange(len(self._packed))[which]
         self._packed[chosen] = packed
-        self._history[chosen] = state.q[:, None]
+        self._history[chosen], self._late[chosen] = state.q[:, None], 0.0
         self._diverged_at[chosen] = np.nan
+        fresh = self._cold_motors(len(state), conditions)
+        if self._motors is not None and fresh is not None:
+            self._motors.replace(chosen, fresh)
         for copy, model in zip(chosen, models, strict=True):
             self._models[copy] = model
 
@@ -181,14 +191,18 @@ class MujocoWorld:
             raise SimulationError(
                 f"{len(targets)} targets for {len(self._packed)} copies; call reset() first"
             )
-        packed, valid = self._engine.play(
-            self._packed, targets, torques, self._history, self._models
+        late = lateness([self._chance] * len(targets), 1, self.effects.jitter.max(initial=0.0))
+        self._late = np.concatenate([self._late, late], axis=1)
+        played = self._engine.play(
+            self._packed, targets, torques, self._history, self._models, self._motors, self._late
         )
-        fell = ~valid[:, 1] & np.isnan(self._diverged_at)
+        fell = ~played.valid[:, 1] & np.isnan(self._diverged_at)
         self._diverged_at[fell] = self._packed[fell, 0]
         alive = np.isnan(self._diverged_at)
-        self._packed[alive] = packed[alive, 1]
+        self._packed[alive] = played.packed[alive, 1]
+        self._motors = played.motors
         self._history = np.concatenate([self._history, targets], axis=1)[:, 1:]
+        self._late = self._late[:, 1:]
         return self._reported(self._packed)
 
     def rollout(
@@ -207,9 +221,35 @@ class MujocoWorld:
         if len(targets) != len(state):
             raise SimulationError(f"{len(targets)} rows of targets for {len(state)} start states")
         models = self._models_for(len(state), conditions)
-        packed, valid = self._engine.play(self._start(state), targets, torques, earlier, models)
-        applied = self._engine.applied_torque(packed, targets, earlier, models)
-        return replace(self._reported(packed, valid), torque=applied)  # type: ignore[return-value]
+        late = self._lateness(targets, earlier, conditions)
+        played = self._engine.play(
+            self._start(state),
+            targets,
+            torques,
+            earlier,
+            models,
+            self._cold_motors(len(state), conditions),
+            late,
+        )
+        seen = self._reported(played.packed, played.valid)
+        return replace(seen, torque=played.torque, temperature=played.temperature)  # type: ignore[return-value]
+
+    def _lateness(
+        self, targets: np.ndarray, earlier: np.ndarray, conditions: Sequence[Conditions] | None
+    ) -> np.ndarray | None:
+        """(n, H + T) seconds of jitter; the commands before the start were in time."""
+        mean = self.effects.jitter.max(initial=0.0)
+        if not mean:
+            return None
+        drawn = sequence_generators(self.effects.seed, "jitter", targets, conditions)
+        late = lateness(drawn, targets.shape[1], mean)
+        return np.concatenate([np.zeros(earlier.shape[:2]), late], axis=1)
+
+    def _cold_motors(self, copies: int, conditions: Sequence[Conditions] | None) -> Motors | None:
+        """Motors as warm as the conditions say; NaN angles are set when the first target acts."""
+        if not self.effects.needs_memory:
+            return None
+        return Motors.unset(self.effects.ambient, copies, conditions)
 
     def _finite(self, name: str, values: np.ndarray) -> np.ndarray:
         """MuJoCo turns a NaN control into zero and goes on; such a command is refused here."""

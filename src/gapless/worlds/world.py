@@ -54,10 +54,12 @@ class Trajectory(State):
         valid: (n, T+1) False from the moment a copy diverged; such samples are never scored.
         torque: (n, T+1, J) what the motors apply when a sample is taken, under the target still in
             force, N·m; NaN at the start.
+        temperature: (n, T+1, J) of the motors, °C; None where the world has none.
     """
 
     valid: np.ndarray = None  # type: ignore[assignment]
     torque: np.ndarray | None = None
+    temperature: np.ndarray | None = None
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,176 @@
+"""From a target to the torque on a joint: the path that every engine shares.
+
+The motor follows its target by PD, within what its temperature and speed leave of its limits. It
+turns the joint through a transmission that has play and gives way: the motor then has an angle of
+its own, which is remembered. Friction acts on the joint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gapless.recordings.conditions import Conditions
+from gapless.worlds.effects import Effects
+
+START_TEMPERATURE = "motor_temperature"
+"""Name of the condition (`Conditions.extra`) that says how warm the motors are at the start, °C."""
+
+STICTION_SPEED = 0.02
+"""Speed (rad/s) below which dry friction fades linearly to zero: it must not push at rest."""
+
+LEAST_STRENGTH = 0.2
+"""A drive that has lost more than this would have switched itself off."""
+
+TINY = 1e-12
+
+
+@dataclass(frozen=True)
+class PdLaw:
+    """The PD law of each copy: (n, J) gains and limits."""
+
+    kp: np.ndarray
+    kd: np.ndarray
+    effort: np.ndarray
+
+    def torque(self, error: np.ndarray, dq: np.ndarray) -> np.ndarray:
+        """kp·error - kd·dq, within the effort limits, N·m."""
+        return np.clip(self.kp * error - self.kd * dq, -self.effort, self.effort)
+
+    def times(self, strength: np.ndarray) -> PdLaw:
+        """The law of a motor that gives this share of its torque."""
+        return PdLaw(self.kp * strength, self.kd * strength, self.effort * strength)
+
+    def per_sample(self) -> PdLaw:
+        """The same for (n, T, J) arrays."""
+        return PdLaw(self.kp[:, None], self.kd[:, None], self.effort[:, None])
+
+
+@dataclass
+class Motors:
+    """What motors remember, (n, J): their angle on their own side of the gear, and how warm."""
+
+    angle: np.ndarray
+    temperature: np.ndarray
+
+    @classmethod
+    def unset(
+        cls, ambient: np.ndarray, copies: int, conditions: Sequence[Conditions] | None
+    ) -> Motors:
+        """Motors as warm as the conditions say; `Actuators.begin` sets their angles."""
+        temperature = np.tile(ambient, (copies, 1))
+        for row, told in enumerate(conditions or ()):
+            temperature[row] = told.extra.get(START_TEMPERATURE, temperature[row])
+        return cls(np.full_like(temperature, np.nan), temperature)
+
+    def replace(self, which: np.ndarray, other: Motors) -> None:
+        """Take over the memory of some copies."""
+        self.angle[which], self.temperature[which] = other.angle, other.temperature
+
+
+class Actuators:
+    """The actuators of n copies.
+
+    Args:
+        effects: resolved to (J,) arrays.
+        law: the PD law.
+        timestep: of the physics, s.
+        friction_cap: (J,) largest friction slope an explicit step stays stable with, N·m·s/rad.
+        frictionloss: (J,) Coulomb friction, for engines that have none of their own, N·m.
+        damping: (J,) viscous friction, likewise, N·m·s/rad.
+    """
+
+    def __init__(
+        self,
+        effects: Effects,
+        law: PdLaw,
+        timestep: float,
+        friction_cap: np.ndarray,
+        frictionloss: np.ndarray | float = 0.0,
+        damping: np.ndarray | float = 0.0,
+    ) -> None:
+        self.effects, self.law, self.timestep = effects, law, timestep
+        self.friction_cap, self.frictionloss, self.damping = friction_cap, frictionloss, damping
+        self._play = effects.backlash / 2
+        self._geared = bool(effects.backlash.any() or effects.compliance.any())
+        self._warm = bool(effects.heating.any())
+        self._fast = np.isfinite(effects.no_load_speed)
+        self._dry = bool(
+            effects.stribeck_torque.any() or effects.load_friction.any() or np.any(frictionloss)
+        )
+
+    def begin(self, target: np.ndarray, q: np.ndarray, dq: np.ndarray, motors: Motors) -> None:
+        """Set angles still unset: pulling towards the target, moving with the joint."""
+        law, give = self.law, self.effects.compliance
+        reach = np.clip(target - q, -self._play, self._play)
+        pulled = (target - q - reach) / (1 + law.kp * give)
+        twist = give * law.torque(pulled, np.zeros_like(dq))
+        angle = q + reach + twist - dq * self.timestep
+        motors.angle = np.where(np.isnan(motors.angle), angle, motors.angle)
+
+    def torque(
+        self, target: np.ndarray, q: np.ndarray, dq: np.ndarray, motors: Motors
+    ) -> np.ndarray:
+        """Torque on the joints during the next physics step, (n, J) N·m; motors move on."""
+        motor, angle = self.motor_torque(target, q, dq, motors)
+        motors.angle = angle
+        if self._warm:
+            self._warm_up(motor, motors)
+        return motor - self._friction(motor, dq)
+
+    def motor_torque(
+        self, target: np.ndarray, q: np.ndarray, dq: np.ndarray, motors: Motors
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """What the motors apply, before friction, N·m, and the angle they then have."""
+        law = self.law.times(self.strength(motors)) if self._warm else self.law
+        if not self._geared:
+            return self._speed_limited(law.torque(target - q, dq), dq, law), motors.angle
+        # A motor has hardly any inertia of its own (the armature is the joint's), so that it moves
+        # as its spring and damper let it: kd·rate = kp·(target - angle), solved implicitly.
+        pull = law.kd / self.timestep
+        free = (pull * motors.angle + law.kp * target) / (pull + law.kp + TINY)
+        apart = free - q
+        side = np.sign(apart) * self._play
+        give = self.effects.compliance
+        torque = pull * (motors.angle - q - side) + law.kp * (target - q - side)
+        torque = np.clip(torque / (1 + give * (pull + law.kp)), -law.effort, law.effort)
+        torque = self._speed_limited(torque, dq, law)
+        touching = np.abs(apart) > self._play
+        torque = np.where(touching, torque, 0.0)
+        return torque, np.where(touching, q + side + give * torque, free)
+
+    def strength(self, motors: Motors) -> np.ndarray:
+        """The share of its torque that each motor still gives, (n, J)."""
+        excess = motors.temperature - self.effects.ambient
+        return np.clip(1 - self.effects.heat_loss * excess, LEAST_STRENGTH, None)
+
+    def _warm_up(self, motor: np.ndarray, motors: Motors) -> None:
+        effects = self.effects
+        heat = effects.heating * (motor / self.law.effort) ** 2
+        loss = (motors.temperature - effects.ambient) / effects.cooling
+        motors.temperature = motors.temperature + self.timestep * (heat - loss)
+
+    def _speed_limited(self, torque: np.ndarray, dq: np.ndarray, law: PdLaw) -> np.ndarray:
+        limited = self._fast
+        if not limited.any():
+            return torque
+        effects, effort = self.effects, law.effort
+        corner = np.where(limited, np.minimum(effects.corner_speed, effects.no_load_speed), 0.0)
+        end = np.where(limited, effects.no_load_speed, 1.0)
+        left = np.clip((end - np.abs(dq)) / np.where(limited, end - corner, 1.0), 0.0, 1.0)
+        driving = torque * dq > 0
+        return np.where(limited & driving, np.clip(torque, -effort * left, effort * left), torque)
+
+    def _friction(self, motor: np.ndarray, dq: np.ndarray) -> np.ndarray:
+        drag = self.damping * dq
+        if not self._dry:
+            return drag
+        effects = self.effects
+        limit = self.frictionloss + effects.load_friction * np.abs(motor)
+        if effects.stribeck_torque.any():
+            sticking = np.exp(-((dq / effects.stribeck_speed) ** 2))
+            limit = limit + effects.stribeck_torque * sticking
+        slope = np.minimum(limit / STICTION_SPEED, self.friction_cap)
+        return drag + np.clip(slope * dq, -limit, limit)

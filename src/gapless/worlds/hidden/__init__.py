@@ -1,0 +1,9 @@
+"""Hidden robots: worlds that differ from their nominal model in known, seeded ways.
+
+`presets.py` says how large each effect is, `truth.py` draws the figures of one unit, `changes.py`
+builds them into a robot, `sensors.py` is what its log shows, `world.py` joins them.
+"""
+
+from gapless.worlds.hidden.presets import EFFECTS as EFFECTS
+from gapless.worlds.hidden.presets import PRESETS as PRESETS
+from gapless.worlds.hidden.world import HiddenWorld as HiddenWorld

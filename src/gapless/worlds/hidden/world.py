@@ -1,0 +1,202 @@
+"""HiddenWorld: a robot whose truth the methods never see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gapless.errors import unknown
+from gapless.recordings.conditions import Conditions
+from gapless.robots import Robot
+from gapless.worlds.chance import generator, sequence_generators
+from gapless.worlds.hidden.changes import hidden_effects, hidden_robot, loads
+from gapless.worlds.hidden.sensors import Sensors
+from gapless.worlds.hidden.truth import Truth
+from gapless.worlds.world import Health, Identity, State, Trajectory
+
+if TYPE_CHECKING:
+    from gapless.worlds.mujoco import MujocoWorld
+    from gapless.worlds.physx import PhysxWorld
+
+ENGINES = ("mujoco", "physx")
+
+
+class HiddenWorld:
+    """One unit of a robot that differs from its model, behind the World protocol.
+
+    What it does to a sequence depends on nothing but the unit, the targets and the conditions:
+    alone, in any batch and after a resume the same sequence gives the same bytes.
+
+    Args:
+        robot: the nominal robot; `robot` gives it back, not the altered one.
+        preset: none, mild, typical or hard.
+        unit: which individual, from 1.
+        seed: of everything drawn.
+        only: names of effects to switch on; all by default.
+        rate: control steps per second; the robot's own by default.
+        engine: mujoco or physx.
+        physics_step: longest physics step, s.
+        threads: size of MuJoCo's thread pool; all cores by default.
+
+    Example:
+        world = HiddenWorld(Robot.load("h1_2", mount="fixed"), "typical", unit=2)
+        recording = record(world, targets, "wave", start=world.home())
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        preset: str = "typical",
+        unit: int = 1,
+        seed: int = 0,
+        *,
+        only: Iterable[str] | None = None,
+        rate: float | None = None,
+        engine: str = "mujoco",
+        physics_step: float = 0.002,
+        threads: int | None = None,
+    ) -> None:
+        if engine not in ENGINES:
+            raise unknown("engine", engine, ENGINES)
+        truth = Truth.draw(robot, preset, unit, seed, only)
+        self._robot, self._truth = robot, truth
+        self._settings = {
+            "preset": preset,
+            "unit": unit,
+            "seed": seed,
+            "only": None if only is None else tuple(only),
+            "engine": engine,
+            "physics_step": physics_step,
+            "threads": threads,
+        }
+        self._strength = 1 - truth.array("strength", robot.joints.names)
+        self._inner = self._build(engine, rate, physics_step, threads)
+        self._sensors = Sensors(
+            delay=truth.number("sensor_delay"),
+            noise=truth.array("encoder_noise", robot.joints.names),
+            resolution=truth.array("quantisation", robot.joints.names),
+            strength=self._strength,
+        )
+        self._chance = generator(seed, unit, "step")
+        self._before: State | None = None
+
+    def _build(
+        self, engine: str, rate: float | None, physics_step: float, threads: int | None
+    ) -> MujocoWorld | PhysxWorld:
+        altered = hidden_robot(self._robot, self._truth)
+        effects = hidden_effects(self._robot, self._truth)
+        if engine == "physx":
+            from gapless.worlds.physx import PhysxWorld
+
+            return PhysxWorld(altered, rate, physics_step=physics_step, effects=effects)
+        from gapless.worlds.mujoco import MujocoWorld
+
+        return MujocoWorld(
+            altered, rate, physics_step=physics_step, effects=effects, threads=threads
+        )
+
+    @property
+    def robot(self) -> Robot:
+        """The nominal robot."""
+        return self._robot
+
+    @property
+    def rate(self) -> float:
+        """Control steps per second."""
+        return self._inner.rate
+
+    @property
+    def identity(self) -> Identity:
+        """Of the engine underneath; the truth is in it only as a hash."""
+        return self._inner.identity
+
+    @property
+    def health(self) -> Health:
+        """Which of the copies that `step` advances diverged, and when."""
+        return self._inner.health
+
+    @property
+    def history_steps(self) -> int:
+        """Earlier targets that a command delay still brings into force."""
+        return self._inner.history_steps
+
+    def at_rate(self, rate: float) -> HiddenWorld:
+        """The same unit with another control rate."""
+        same = np.isclose(rate, self.rate)
+        return self if same else HiddenWorld(self._robot, rate=rate, **self._settings)
+
+    def home(self, copies: int = 1) -> State:
+        """The default pose at rest; on a floor, standing."""
+        return self._inner.home(copies)
+
+    def write_truth(self, path: str | Path) -> None:
+        """Write the unit's figures to a file, for scoring a method that has finished."""
+        self._truth.write(path)
+
+    def reset(
+        self,
+        state: State,
+        which: np.ndarray | None = None,
+        conditions: Sequence[Conditions] | None = None,
+    ) -> None:
+        """Put copies into a state; without `which` the number of copies becomes len(state)."""
+        self._inner.reset(state, which, self._conditions(conditions))
+        if which is None or self._before is None:
+            self._before = state
+            return
+        arrays = {name: np.array(a) for name, a in vars(self._before).items() if a is not None}
+        for name, array in arrays.items():
+            array[which] = getattr(state, name)
+        self._before = State(**arrays)
+
+    def step(self, target: np.ndarray, torque: np.ndarray | None = None) -> State:
+        """Hold (n, J) targets for one control step; the log's view of what follows."""
+        now = self._inner.step(target, torque)
+        pairs = {
+            name: np.stack([getattr(self._before, name), array], axis=1)
+            for name, array in vars(now).items()
+            if array is not None
+        }
+        self._before = now
+        seen = Trajectory(**pairs, valid=np.ones((len(now), 2), bool))
+        logged = self._sensors.log(seen, self.rate, [self._chance] * len(now))
+        return State(**{name: getattr(logged, name)[:, 1] for name in pairs})
+
+    def rollout(
+        self,
+        state: State,
+        targets: np.ndarray,
+        *,
+        torques: np.ndarray | None = None,
+        history: np.ndarray | None = None,
+        conditions: Sequence[Conditions] | None = None,
+    ) -> Trajectory:
+        """Play (n, T, J) targets from a state; see `World.rollout`."""
+        true = self._inner.rollout(
+            state,
+            targets,
+            torques=torques,
+            history=history,
+            conditions=self._conditions(conditions),
+        )
+        key = self._truth.seed, f"sensors {self._truth.unit}"
+        return self._sensors.log(true, self.rate, sequence_generators(*key, targets, conditions))
+
+    def _conditions(self, conditions: Sequence[Conditions] | None) -> list[Conditions] | None:
+        """Known loads and gains, as they really are."""
+        if conditions is None:
+            return None
+        return [self._really(told) for told in conditions]
+
+    def _really(self, told: Conditions) -> Conditions:
+        known = self._robot.payloads if told.payloads is None else told.payloads
+        weak = dict(zip(self._robot.joints.names, self._strength, strict=True))
+        return replace(
+            told,
+            payloads=loads(self._robot, known, self._truth),
+            gains={j: (kp * weak[j], kd * weak[j]) for j, (kp, kd) in told.gains.items()},
+        )
