@@ -91,7 +91,7 @@ def staged(path: str | Path, overwrite: bool = False) -> Iterator[Path]:
             yield staging
         with _explained(target):
             write_json(staging / MARKER, provenance())
-            _sync_tree(staging)
+            sync_tree(staging)
             _refuse_occupied(target, overwrite)
             _publish(staging, target)
     finally:
@@ -127,17 +127,22 @@ def read_json(path: str | Path) -> Any:
 
 def write_text_atomic(path: str | Path, text: str) -> None:
     """Write a text file that is complete or absent; a previous one stays until then."""
+    write_bytes_atomic(path, text.encode("utf-8"))
+
+
+def write_bytes_atomic(path: str | Path, data: bytes) -> None:
+    """Write a file that is complete or absent; a previous one stays until then."""
     target = Path(path)
     temporary = _sibling(target, "part")
     with _explained(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
-            with temporary.open("w", encoding="utf-8") as file:
-                file.write(text)
+            with temporary.open("wb") as file:
+                file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(temporary, target)
-            _sync(target.parent)
+            sync(target.parent)
         finally:
             temporary.unlink(missing_ok=True)
 
@@ -150,10 +155,15 @@ def _explained(target: Path, only: set[int] | None = None) -> Iterator[None]:
     except OSError as error:
         if only is not None and error.errno not in only:
             raise
-        reason = _REASONS.get(error.errno or 0, error.strerror or str(error))
         raise ArtifactError(
-            f"cannot write {target}: {reason}. Nothing was published; what was there is intact"
+            f"cannot write {target}: {refusal(error)}. Nothing was published; what was there "
+            "is intact"
         ) from error
+
+
+def refusal(error: OSError) -> str:
+    """Why the operating system refused to write, and what to do."""
+    return _REASONS.get(error.errno or 0, error.strerror or str(error))
 
 
 def _refuse_occupied(target: Path, overwrite: bool) -> None:
@@ -181,7 +191,7 @@ def _publish(staging: Path, target: Path) -> None:
         if replacing:
             os.replace(previous, target)
         raise
-    _sync(target.parent)
+    sync(target.parent)
     shutil.rmtree(previous, ignore_errors=True)
 
 
@@ -225,14 +235,15 @@ def _alive(pid: int) -> bool:
     return True
 
 
-def _sync_tree(folder: Path) -> None:
+def sync_tree(folder: Path) -> None:
+    """Force everything in a folder to the disk."""
     for parent, _, files in os.walk(folder):
         for name in files:
-            _sync(Path(parent, name))
-        _sync(Path(parent))
+            sync(Path(parent, name))
+        sync(Path(parent))
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
     """Force a file or folder to the disk, where the platform can."""
     if os.name != "posix" and path.is_dir():
         return

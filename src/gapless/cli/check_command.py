@@ -1,10 +1,10 @@
-"""`gapless check`: say what is wrong with a dataset."""
+"""`gapless check`: say what is wrong with a dataset, or with every dataset of a collection."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 from rich.table import Table
@@ -16,6 +16,9 @@ from gapless.recordings import Dataset
 from gapless.recordings.checks import NEEDED_FOR, CheckReport, check_dataset
 from gapless.robots import Robot
 
+if TYPE_CHECKING:
+    from gapless.collect.collection import Collection
+
 
 @dataclass(frozen=True)
 class Check:
@@ -25,7 +28,7 @@ class Check:
     """
 
     dataset: Annotated[Path, tyro.conf.Positional]
-    """Folder of a dataset."""
+    """Folder of a dataset, or of a collection."""
     robot: str | None = None
     """Built-in robot or path of an .xml, .urdf or .toml; the dataset's own by default."""
     json: Path | None = None
@@ -36,6 +39,10 @@ def run(arguments: list[str]) -> int:
     """Parse and run."""
     args = parse(Check, "check", arguments)
     check_outputs(args.json)
+    from gapless.collect.collection import Collection
+
+    if Collection.is_at(args.dataset):
+        return _check_collection(Collection.open(args.dataset), args)
     dataset = Dataset.open(args.dataset)
     with spinner("checking"):
         report = check_dataset(dataset, Robot.load(args.robot or dataset.robot))
@@ -43,10 +50,49 @@ def run(arguments: list[str]) -> int:
     out.print(_summary(report))
     if report.findings:
         out.print(findings_table(report.findings))
-    verdict = Text("clean", style="green") if report.ok else Text("not clean", style="red")
-    out.print(verdict)
+    out.print(_verdict(report.ok))
     save_json(args.json, report.to_dict())
     return 0 if report.ok else 1
+
+
+def _check_collection(collection: Collection, args: Check) -> int:
+    reports: dict[str, CheckReport] = {}
+    robot = Robot.load(args.robot or collection.plan["robot"])
+    with spinner("checking") as say:
+        for stored in collection.datasets:
+            say(stored.name)
+            dataset = Dataset.open(collection.path / stored.name)
+            reports[stored.name] = check_dataset(dataset, robot)
+    out = console()
+    out.print(_overview(reports))
+    findings = [
+        replace(finding, recording=f"{name}: {finding.recording}")
+        for name, report in reports.items()
+        for finding in report.findings
+    ]
+    if findings:
+        out.print(findings_table(findings))
+    ok = all(report.ok for report in reports.values())
+    out.print(_verdict(ok))
+    datasets = {name: report.to_dict() for name, report in reports.items()}
+    save_json(args.json, {"ok": ok, "datasets": datasets})
+    return 0 if ok else 1
+
+
+def _verdict(ok: bool) -> Text:
+    return Text("clean", style="green") if ok else Text("not clean", style="red")
+
+
+def _overview(reports: dict[str, CheckReport]) -> Table:
+    table = Table(title="Checked", title_justify="left")
+    for column in ("dataset", "recordings", "seconds", "masked samples", "errors", "verdict"):
+        table.add_column(column)
+    for name, report in reports.items():
+        errors = sum(finding.severity == "error" for finding in report.findings)
+        masked = f"{sum(report.masked.values())} of {report.samples}"
+        counts = str(report.recordings), f"{report.seconds:.1f}", masked, str(errors)
+        table.add_row(name, *counts, _verdict(report.ok))
+    return table
 
 
 def _summary(report: CheckReport) -> Table:

@@ -16,11 +16,15 @@ JOINT_CHANNELS = {
     "target_dq": "rad/s",
     "torque_ff": "N·m",
     "temperature": "°C",
+    "sim_q": "rad",
+    "sim_dq": "rad/s",
+    "sim_torque": "N·m",
 }
 """Optional per-joint channels and their units; q and target (rad) are fields of their own.
 
 `target_dq` and `torque_ff` are commanded beside the target: the motor then applies
-kp·(target - q) + kd·(target_dq - dq) + torque_ff.
+kp·(target - q) + kd·(target_dq - dq) + torque_ff. `sim_...` is a simulated replica on the same
+clock: the same commands, played from the same start.
 """
 
 BODY_CHANNELS = {
@@ -32,6 +36,8 @@ BODY_CHANNELS = {
     "imu_gyro": (3, "rad/s"),
     "imu_acc": (3, "m/s²"),
     "contact": (None, "N or bool, one a foot"),
+    "sim_base_pos": (3, "m"),
+    "sim_base_quat_wxyz": (4, "1"),
 }
 """Optional whole-body channels: number of columns and unit."""
 

@@ -16,12 +16,10 @@ from gapless.worlds.actuators import Motors
 from gapless.worlds.chance import generator, lateness, sequence_generators
 from gapless.worlds.effects import Effects
 from gapless.worlds.engine import Engine
+from gapless.worlds.models import Models
 from gapless.worlds.packing import Layout
 from gapless.worlds.warnings import capture_warnings
 from gapless.worlds.world import Health, Identity, State, Trajectory
-
-MODELS_KEPT = 1024
-"""Compiled models of payloads and gains that are kept for the next batch."""
 
 
 class MujocoWorld:
@@ -60,7 +58,8 @@ class MujocoWorld:
         self._threads = threads or os.cpu_count() or 1
         self.substeps = max(1, int(np.ceil(1 / (self._rate * physics_step) - 1e-9)))
         self.timestep = 1 / (self._rate * self.substeps)
-        self._model = robot.model(timestep=self.timestep)
+        self._compiled = Models(robot, self.timestep)
+        self._model = self._compiled.nominal
         self._layout = Layout.of(self._model, robot)
         self._effects_given = effects or Effects()
         self.effects = self._effects_given.resolve(len(robot.joints.names))
@@ -73,7 +72,6 @@ class MujocoWorld:
             self.substeps,
             self._threads,
         )
-        self._variants: dict[tuple, mujoco.MjModel] = {}
         self._packed = np.zeros((0, self._layout.size))
         self._models: list[mujoco.MjModel] = []
         self._history = np.zeros((0, 0, len(robot.joints.names)))
@@ -203,7 +201,9 @@ class MujocoWorld:
         self._motors = played.motors
         self._history = np.concatenate([self._history, targets], axis=1)[:, 1:]
         self._late = self._late[:, 1:]
-        return self._reported(self._packed)
+        seen = self._reported(self._packed.copy())
+        warm = None if played.temperature is None else played.temperature[:, 1]
+        return replace(seen, torque=played.torque[:, 1], temperature=warm)
 
     def rollout(
         self,
@@ -283,22 +283,4 @@ class MujocoWorld:
     def _models_for(
         self, copies: int, conditions: Sequence[Conditions] | None
     ) -> list[mujoco.MjModel]:
-        if conditions is None:
-            return [self._model] * copies
-        if len(conditions) != copies:
-            raise SimulationError(f"{len(conditions)} conditions for {copies} copies")
-        return [self._variant(c) for c in conditions]
-
-    def _variant(self, conditions: Conditions) -> mujoco.MjModel:
-        """The model under a recording's own payload and gains, compiled once."""
-        own = self._robot.payloads
-        payloads = own if conditions.payloads is None else conditions.payloads
-        if payloads == own and not conditions.gains:
-            return self._model
-        key = (tuple(sorted(payloads.items())), tuple(sorted(conditions.gains.items())))
-        if key not in self._variants:
-            robot = self._robot.with_payloads(payloads).with_gains(conditions.gains)
-            if len(self._variants) >= MODELS_KEPT:
-                self._variants.pop(next(iter(self._variants)))
-            self._variants[key] = robot.model(timestep=self.timestep)
-        return self._variants[key]
+        return self._compiled.of_copies(copies, conditions)

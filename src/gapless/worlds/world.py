@@ -28,6 +28,9 @@ class State:
         base_quat_wxyz: (n, 4) root orientation.
         base_lin_vel_w: (n, 3) root velocity in the world frame, m/s.
         base_ang_vel_b: (n, 3) root angular velocity in the root frame, rad/s.
+        torque: (n, J) what the motors apply, under the target still in force, N·m; not part of
+            a start, NaN where nothing was commanded yet.
+        temperature: (n, J) of the motors, °C; None where the world has none.
     """
 
     q: np.ndarray
@@ -36,6 +39,8 @@ class State:
     base_quat_wxyz: np.ndarray | None = None
     base_lin_vel_w: np.ndarray | None = None
     base_ang_vel_b: np.ndarray | None = None
+    torque: np.ndarray | None = None
+    temperature: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.q)
@@ -52,14 +57,9 @@ class Trajectory(State):
 
     Attributes:
         valid: (n, T+1) False from the moment a copy diverged; such samples are never scored.
-        torque: (n, T+1, J) what the motors apply when a sample is taken, under the target still in
-            force, N·m; NaN at the start.
-        temperature: (n, T+1, J) of the motors, °C; None where the world has none.
     """
 
     valid: np.ndarray = None  # type: ignore[assignment]
-    torque: np.ndarray | None = None
-    temperature: np.ndarray | None = None
 
 
 @dataclass(frozen=True)

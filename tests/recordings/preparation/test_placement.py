@@ -12,6 +12,7 @@ from gapless.recordings.importers import read
 from gapless.recordings.options import ImportOptions
 from gapless.recordings.preparation.delay import estimate
 from gapless.recordings.preparation.delay_comparison import compare_delays
+from gapless.recordings.preparation.placement import judge
 from gapless.recordings.preparation.prepare import prepare
 from gapless.recordings.recording import Recording
 from raw_logs import arm_log, edited, on_clock, rows
@@ -207,3 +208,14 @@ def test_real_policy_walk_is_left_alone(shared_data, rate):
     assert done.recordings[0].provenance["moved_steps"] == 0
     assert 0.02 < done.recordings[0].provenance["delay_s"] < 0.07
     assert not [f for f in done.findings if f.severity == "error"]
+
+
+def test_joints_told_to_stay_do_not_hide_the_one_that_moves():
+    """One joint follows a slow ramp, nine hold: the delay fits, so no distant lag is looked for."""
+    time = np.arange(458) / 50
+    corners = [0.0, 0.4, 3.0, 6.9, 9.16], [1.7, 1.7, 1.17, 2.15, 1.69]
+    target, q = (np.zeros((458, 10)) for _ in range(2))
+    target[:, 1], q[:, 1] = np.interp(time, *corners), np.interp(time - 0.11, *corners)
+    q += np.random.default_rng(0).normal(0, 3e-4, q.shape)
+    clip = plain("ramp", q, target, 50, "synthetic")
+    assert judge(clip, estimate([clip]), 0).problems == []

@@ -200,3 +200,11 @@ def test_a_hidden_robot_that_diverges_is_marked_and_refused(arms: Robot) -> None
     assert world.rollout(start, motions(arms, 2)).valid.all(axis=1).tolist() == [False, True]
     with pytest.raises(GaplessError, match="diverged"):
         record(world, motions(arms, 1)[0], "wild", start=start[:1])
+
+
+def test_the_docs_list_every_effect_with_its_sizes() -> None:
+    """The table in docs/worlds.md is the one in presets.py."""
+    text = (Path(__file__).parents[3] / "docs" / "worlds.md").read_text()
+    for name, size in EFFECTS.items():
+        sizes = " | ".join(f"{value:g}" for value in size.sizes)
+        assert f"| `{name}` | {size.what} | {sizes} | {size.unit} |" in text

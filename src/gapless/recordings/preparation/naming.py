@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 JOINT_STREAMS = ("q", "target", *JOINT_CHANNELS)
 """Streams with one column a joint."""
-SIGNED = ("q", "target", "dq", "torque", "target_dq", "torque_ff")
-SHIFTED = ("q", "target")
-ANGULAR = ("q", "target", "dq", "target_dq", "base_ang_vel_b", "imu_gyro")
+REPLICA = ("sim_q", "sim_dq", "sim_torque")
+SIGNED = ("q", "target", "dq", "torque", "target_dq", "torque_ff", *REPLICA)
+SHIFTED = ("q", "target", "sim_q")
+ANGULAR = ("q", "target", "dq", "target_dq", "base_ang_vel_b", "imu_gyro", "sim_q", "sim_dq")
 """Streams that a log in degrees holds in degrees."""
 
 

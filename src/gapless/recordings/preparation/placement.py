@@ -8,7 +8,7 @@ import numpy as np
 
 from gapless.recordings.findings import Finding
 from gapless.recordings.preparation import clock, resample
-from gapless.recordings.preparation.delay import Delay, distant_lag
+from gapless.recordings.preparation.delay import MOVING, Delay, distant_lag
 from gapless.recordings.rawlog import Pairing, Stream
 from gapless.recordings.recording import Recording
 
@@ -138,7 +138,11 @@ def _judge_unmeasured(moved: int | None, verdict: Verdict) -> None:
 
 def _judge_distance(recording: Recording, delay: Delay, verdict: Verdict) -> None:
     """Refuse commands that fit the response only far away from their own time."""
-    near = float(np.nanmedian(delay.fit)) if np.isfinite(delay.fit).any() else 0.0
+    if recording.target is None:
+        return
+    # A joint that was told to stay explains nothing, however many of them there are.
+    fit = delay.fit[recording.target.std(axis=0) > MOVING]
+    near = float(np.nanmedian(fit)) if np.isfinite(fit).any() else 0.0
     if near > WELL_FITTED or recording.duration < SEARCHABLE:
         return
     lag, score = distant_lag(recording)

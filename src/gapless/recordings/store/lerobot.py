@@ -29,12 +29,24 @@ FACTS = "meta/gapless.json"
 """A file of its own, because LeRobot warns about keys of info.json that it does not know."""
 
 STATE, ACTION, VALID = "observation.state", "action", "observation.valid"
-KEYS = {
-    "dq": "observation.velocity",
-    "torque": "observation.effort",
-    "target_dq": "action.velocity",
-    "torque_ff": "action.effort",
-} | {channel: f"observation.{channel}" for channel in ("temperature", *BODY_CHANNELS)}
+_SIM = {
+    "sim_q": "sim.state",
+    "sim_dq": "sim.velocity",
+    "sim_torque": "sim.effort",
+    "sim_base_pos": "sim.base_pos",
+    "sim_base_quat_wxyz": "sim.base_quat_wxyz",
+}
+"""Neither "observation" nor "action": a policy must not be trained on the replica by accident."""
+KEYS = (
+    {
+        "dq": "observation.velocity",
+        "torque": "observation.effort",
+        "target_dq": "action.velocity",
+        "torque_ff": "action.effort",
+    }
+    | {channel: f"observation.{channel}" for channel in ("temperature", *BODY_CHANNELS)}
+    | _SIM
+)
 """Channel of a Recording -> feature of the dataset."""
 INDEX = {
     "timestamp": "float32",
@@ -89,12 +101,20 @@ def features_of(recording: Recording) -> dict[str, Feature]:
     }
     for channel in KEYS:
         if channel in recording.channels:
-            width = len(joints)
-            if channel not in JOINT_CHANNELS:
-                width = _width(channel, recording.channels[channel])
-            names = joints if channel in JOINT_CHANNELS else _element_names(channel, width)
-            features[KEYS[channel]] = Feature("float32", names)
+            features[KEYS[channel]] = _channel(channel, joints, recording.channels[channel])
     return features
+
+
+def _channel(channel: str, joints: tuple[str, ...], values: np.ndarray) -> Feature:
+    if channel in JOINT_CHANNELS:
+        return Feature("float32", joints)
+    return Feature("float32", _element_names(channel, _width(channel, values)))
+
+
+def in_order(features: Mapping[str, Feature]) -> dict[str, Feature]:
+    """The features in the order of the columns on disk."""
+    order = [STATE, ACTION, VALID, *KEYS.values()]
+    return {key: features[key] for key in order if key in features}
 
 
 def arrays_of(recording: Recording) -> dict[str, np.ndarray]:

@@ -62,6 +62,11 @@ class Shard:
         return table.slice(start - skipped, stop - start)
 
 
+def samples_writer(sink: pa.NativeFile, schema: pa.Schema) -> pq.ParquetWriter:
+    """A writer of samples; they hardly repeat, so that a dictionary would only cost time."""
+    return pq.ParquetWriter(sink, schema, use_dictionary=False, write_page_checksum=True)
+
+
 class ShardWriter:
     """Data files of about FILE_MEGABYTES; an episode is never cut, and starts a row group."""
 
@@ -85,11 +90,7 @@ class ShardWriter:
             path = shard_path(self.root, *divmod(self.number, lerobot.CHUNK_FILES))
             path.parent.mkdir(parents=True, exist_ok=True)
             sink = pa.OSFile(str(path), "wb")
-            # Samples hardly repeat: a dictionary would only cost time.
-            writer = pq.ParquetWriter(
-                sink, self.schema, use_dictionary=False, write_page_checksum=True
-            )
-            self._open = sink, writer
+            self._open = sink, samples_writer(sink, self.schema)
         return self._open
 
     def close(self) -> None:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from gapless.worlds.physx import PhysxWorld
 
 ENGINES = ("mujoco", "physx")
+UNSTARTED = ("torque", "temperature")
+"""What a start does not have."""
 
 
 class HiddenWorld:
@@ -148,16 +150,16 @@ class HiddenWorld:
         if which is None or self._before is None:
             self._before = state
             return
-        arrays = {name: np.array(a) for name, a in vars(self._before).items() if a is not None}
-        for name, array in arrays.items():
-            array[which] = getattr(state, name)
-        self._before = State(**arrays)
+        kept = {n: np.array(a) for n, a in vars(self._before).items() if a is not None}
+        for name in [name for name in kept if name not in UNSTARTED]:
+            kept[name][which] = getattr(state, name)
+        self._before = State(**kept)
 
     def step(self, target: np.ndarray, torque: np.ndarray | None = None) -> State:
         """Hold (n, J) targets for one control step; the log's view of what follows."""
-        now = self._inner.step(target, torque)
+        now, before = self._inner.step(target, torque), self._before
         pairs = {
-            name: np.stack([getattr(self._before, name), array], axis=1)
+            name: np.stack([array if name in UNSTARTED else getattr(before, name), array], axis=1)
             for name, array in vars(now).items()
             if array is not None
         }

@@ -12,7 +12,8 @@ import numpy as np
 from gapless.recordings.conditions import Conditions
 from gapless.robots import Robot
 from gapless.worlds.effects import Effects
-from gapless.worlds.mujoco import MODELS_KEPT, MujocoWorld
+from gapless.worlds.models import MODELS_KEPT
+from gapless.worlds.mujoco import MujocoWorld
 from gapless.worlds.physx.engine import Copy, PhysxEngine
 from gapless.worlds.physx.library import INTEGRATOR, engine_version, require_sapien
 from gapless.worlds.physx.plan import read_plan

@@ -1,0 +1,204 @@
+"""`gapless collect`: record motions on hidden robots, each paired with its simulated replica."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from gapless.cli.terminal import check_outputs, console, parse, save_json
+from gapless.errors import DataError
+
+if TYPE_CHECKING:
+    from gapless.collect import Collection, Plan, Tally
+
+
+@dataclass(frozen=True)
+class Collect:
+    """Play motions x payloads x rates x units x repeats, and store each with its replica.
+
+    Stopped or killed, the same command goes on where it was. Options that are not given are those
+    of the preset, or the plain ones: one unit, one repeat, 50 Hz, nothing carried.
+    """
+
+    out: Path
+    """Folder of the collection: a dataset for each split and rate, a card with a picture."""
+    preset: str | None = None
+    """Plan to start from: simlifter."""
+    hours: float | None = None
+    """Robot time to reach, with as many motions as that takes."""
+    robot: str | None = None
+    """Built-in robot, or path of an .xml, .urdf or .toml."""
+    mount: str | None = None
+    """free, fixed, or the link that is clamped; the robot's usual mount by default."""
+    lock: tuple[str, ...] | None = None
+    """Joints or joint groups to weld at their default angle."""
+    motions: tuple[str, ...] | None = None
+    """Motions by name (multisine, chirp, ...) or files."""
+    levels: tuple[str, ...] | None = None
+    """SimLifter's levels: per_joint, upper_body, whole_body."""
+    seconds: float | None = None
+    """Length of each motion that is drawn."""
+    payloads: tuple[float, ...] | None = None
+    """Loads on each of the links given by --on, kg."""
+    on: tuple[str, ...] | None = None
+    """Links, or groups of links, that carry the payload."""
+    rates: tuple[int, ...] | None = None
+    """Control steps per second."""
+    units: tuple[int, ...] | None = None
+    """Individual robots for fitting, numbered from 1."""
+    held_out: tuple[int, ...] | None = None
+    """Individual robots that are never used for fitting."""
+    repeats: int | None = None
+    """How often each sequence is recorded."""
+    hidden: str | None = None
+    """Size of the hidden effects: none, mild, typical, hard."""
+    only: tuple[str, ...] | None = None
+    """Effects to switch on, instead of all."""
+    engine: str | None = None
+    """Simulator of the hidden robots: mujoco, physx."""
+    physics_step: float | None = None
+    """Longest physics step, s."""
+    seed: int | None = None
+    """Of motions, hidden robots and temperatures."""
+    truth: Path | None = None
+    """File for the hidden robots' figures, one a unit; they are written only when asked for."""
+    restart: bool = False
+    """Delete an earlier collection in --out, finished or not."""
+    json: Path | None = None
+    """File for the figures."""
+
+
+NOT_OF_THE_PLAN = ("out", "preset", "truth", "restart", "json", "on")
+
+
+def run(arguments: list[str]) -> int:
+    """Parse and run."""
+    args = parse(Collect, "collect", arguments)
+    from gapless.collect import collect
+
+    check_outputs(args.json, args.truth, args.out / "collection.json")
+    plan, started = _plan(args), time.perf_counter()
+    try:
+        with _bar() as bar:
+            collection = collect(
+                plan,
+                args.out,
+                progress=bar.show,
+                restart=args.restart,
+                truth=args.truth,
+                command=shlex.join(["gapless", "collect", *arguments]),
+            )
+    except KeyboardInterrupt:
+        text = "stopped; whole batches are kept. Run the same command again to go on"
+        console(stderr=True).print(text)
+        return 130
+    figures = _figures(collection, bar.hours, time.perf_counter() - started)
+    console().print(_table(collection))
+    console().print(_summary(collection, figures, args.out))
+    save_json(args.json, figures)
+    return 0
+
+
+def _plan(args: Collect) -> Plan:
+    from gapless.collect import Plan, preset
+
+    given = {k: v for k, v in vars(args).items() if k not in NOT_OF_THE_PLAN and v is not None}
+    if args.on is not None:
+        given["payload_links"] = args.on
+    if args.preset is not None:
+        return replace(preset(args.preset), **given)
+    if args.robot is None:
+        raise DataError("what shall be collected? Give --preset simlifter, or --robot and --levels")
+    return Plan(**given)
+
+
+class _Bar:
+    """A bar on standard error that shows robot hours a minute."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress, self._task = progress, progress.add_task("collecting", total=None)
+        self._began = time.perf_counter()
+        self.hours = 0.0
+        """Robot time of this run, without what an earlier one made."""
+
+    def show(self, tally: Tally) -> None:
+        """Show how far it is."""
+        self.hours = tally.hours - tally.earlier
+        speed = 60 * self.hours / max(time.perf_counter() - self._began, 1e-9)
+        self._progress.update(
+            self._task,
+            completed=tally.done,
+            total=tally.total,
+            description=f"collecting {tally.hours:.2f} h, {speed:.2f} robot h/min",
+        )
+
+
+@contextmanager
+def _bar() -> Iterator[_Bar]:
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+    shown = Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True)
+    with shown:
+        yield _Bar(shown)
+
+
+def _figures(collection: Collection, hours: float, seconds: float) -> dict[str, Any]:
+    """Totals, and how fast this run was; no speed where everything was there already."""
+    from gapless.collect.presets import SIMLIFTER_HOURS
+
+    speed = 60 * hours / seconds if hours > 0 else None
+    return {
+        "datasets": {
+            stored.name: {
+                "sequences": stored.sequences,
+                "hours": round(stored.hours, 4),
+                "frames": stored.frames,
+                "megabytes": round(stored.bytes / 1e6, 2),
+            }
+            for stored in collection.datasets
+        },
+        "left_out": list(collection.left_out),
+        "hours": round(collection.hours, 4),
+        "hours_in_this_run": round(hours, 4),
+        "seconds": round(seconds, 2),
+        "robot_hours_per_minute": None if speed is None else round(speed, 4),
+        "minutes_for_simlifter": None if speed is None else round(SIMLIFTER_HOURS / speed, 1),
+    }
+
+
+def _table(collection: Collection) -> Table:
+    table = Table(title="Collected", title_justify="left")
+    table.add_column("dataset")
+    for column in ("sequences", "hours", "frames", "MB"):
+        table.add_column(column, justify="right")
+    for stored in collection.datasets:
+        numbers = f"{stored.hours:.3f}", str(stored.frames), f"{stored.bytes / 1e6:.1f}"
+        table.add_row(stored.name, str(stored.sequences), *numbers)
+    return table
+
+
+def _summary(collection: Collection, figures: dict[str, Any], out: Path) -> str:
+    from gapless.collect.presets import SIMLIFTER_HOURS
+
+    lines = []
+    if collection.left_out:
+        lines.append(f"{len(collection.left_out)} sequences diverged and were left out; see README")
+    if figures["robot_hours_per_minute"] is None:
+        lines.append(f"{figures['hours']:.2f} robot hours were there already")
+    else:
+        lines.append(
+            f"{figures['hours_in_this_run']:.2f} robot hours in {figures['seconds']:.1f} s: "
+            f"{figures['robot_hours_per_minute']:.2f} robot hours a minute; SimLifter's "
+            f"{SIMLIFTER_HOURS} h take {figures['minutes_for_simlifter']:.1f} minutes at this speed"
+        )
+    first = collection.datasets[0].name
+    lines.append(f"collection in {out}; next: gapless check {out}, gapless measure {out / first}")
+    return "\n".join(lines)

@@ -1,0 +1,51 @@
+"""The compiled models of copies: the nominal one, and those under conditions of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import mujoco
+
+from gapless.errors import SimulationError
+from gapless.recordings.conditions import Conditions
+from gapless.robots import Robot
+
+MODELS_KEPT = 1024
+"""Compiled models of payloads and gains that are kept for the next batch."""
+
+
+class Models:
+    """Models of one robot, compiled once for each payload and set of gains.
+
+    Args:
+        robot: the nominal robot.
+        timestep: of the physics, s.
+    """
+
+    def __init__(self, robot: Robot, timestep: float) -> None:
+        self._robot, self._timestep = robot, timestep
+        self.nominal = robot.model(timestep=timestep)
+        self._kept: dict[tuple, mujoco.MjModel] = {}
+
+    def of_copies(
+        self, copies: int, conditions: Sequence[Conditions] | None
+    ) -> list[mujoco.MjModel]:
+        """One model a copy; the nominal one where a copy has no conditions."""
+        if conditions is None:
+            return [self.nominal] * copies
+        if len(conditions) != copies:
+            raise SimulationError(f"{len(conditions)} conditions for {copies} copies")
+        return [self._under(c) for c in conditions]
+
+    def _under(self, conditions: Conditions) -> mujoco.MjModel:
+        own = self._robot.payloads
+        payloads = own if conditions.payloads is None else conditions.payloads
+        if payloads == own and not conditions.gains:
+            return self.nominal
+        key = (tuple(sorted(payloads.items())), tuple(sorted(conditions.gains.items())))
+        if key not in self._kept:
+            robot = self._robot.with_payloads(payloads).with_gains(conditions.gains)
+            if len(self._kept) >= MODELS_KEPT:
+                self._kept.pop(next(iter(self._kept)))
+            self._kept[key] = robot.model(timestep=self._timestep)
+        return self._kept[key]
