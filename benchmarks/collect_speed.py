@@ -26,9 +26,10 @@ import tyro
 from mujoco import rollout
 
 from gapless.collect import Plan, collect, preset
-from gapless.collect.playing import _conditions, batches
+from gapless.collect.playing import batches
 from gapless.collect.presets import SIMLIFTER_HOURS
 from gapless.collect.repertoire import repertoire
+from gapless.collect.starting import conditions_of
 from gapless.collect.targets import replica_world, target_world
 from gapless.worlds.hidden import EFFECTS
 from gapless.worlds.hidden.presets import PLAIN
@@ -75,7 +76,9 @@ def bare(plan: Plan) -> np.ndarray:
         for split in plan.splits:
             for batch in batches(plan.sequences(split, rate, chosen.names), targets, plan.batch):
                 stacked = np.stack([targets[s.motion] for s in batch])
-                models = world._models_for(len(batch), [_conditions(plan, s, world) for s in batch])
+                models = world._models_for(
+                    len(batch), [conditions_of(plan, s, world) for s in batch]
+                )
                 start = replace(world.home(len(batch)), q=stacked[:, 0])
                 inputs = world._layout.pack(start), stacked.repeat(world.substeps, axis=1)
                 for _ in ("robot", "replica"):
@@ -115,7 +118,7 @@ def cost_of_effects() -> dict[str, float]:
     stacked = np.stack([targets[s.motion] for s in batch])[:, :100]
     nominal = replica_world(plan, chosen.robot, 50)
     start = replace(nominal.home(len(batch)), q=stacked[:, 0])
-    conditions = [_conditions(plan, s, nominal) for s in batch]
+    conditions = [conditions_of(plan, s, nominal) for s in batch]
 
     def seconds(only: tuple[str, ...] | None) -> float:
         world = target_world(replace(plan, only=only), chosen.robot, 1, 50)

@@ -228,13 +228,13 @@ def test_diverged_sequences_are_left_out_and_named(tmp_path: Path, monkeypatch: 
         found = collect(plan, tmp_path / "out")
         assert len(found.left_out) == 1 and found.datasets[0].sequences == 23
         entry = found.left_out[0]
-        assert (entry["diverged"], entry["seconds"]) == ("robot", 0.5)
+        assert (entry["what"], entry["seconds"]) == ("robot diverged", 0.5)
         stored = {e.provenance["sequence"] for e in found.dataset().episodes}
         assert entry["sequence"] not in stored
         assert entry["sequence"] in (tmp_path / "out/README.md").read_text()
         assert json.loads((tmp_path / "out/collection.json").read_text())["left_out"] == [entry]
         patch.setattr(collecting, "target_world", lambda *a: Falling(make(*a), 4))
-        with pytest.raises(SimulationError, match=r"6 of 24 sequences diverged.*at 0.5 s"):
+        with pytest.raises(SimulationError, match=r"6 of 24 sequences did not end well.*at 0.5 s"):
             collect(plan, tmp_path / "bad")
     assert not Path(tmp_path / "bad/fit/50hz").exists()
 

@@ -190,7 +190,8 @@ def _summary(collection: Collection, figures: dict[str, Any], out: Path) -> str:
 
     lines = []
     if collection.left_out:
-        lines.append(f"{len(collection.left_out)} sequences diverged and were left out; see README")
+        lost = len(collection.left_out)
+        lines.append(f"{lost} sequences diverged or fell and were left out; see README")
     if figures["robot_hours_per_minute"] is None:
         lines.append(f"{figures['hours']:.2f} robot hours were there already")
     else:

@@ -108,9 +108,9 @@ def _design(collection: Collection, robot: Robot) -> Iterable[str]:
 
 def _left_out(collection: Collection) -> Iterable[str]:
     lost = collection.left_out
-    yield f"- sequences left out because the simulation diverged: {len(lost)}"
+    yield f"- sequences left out because they diverged or fell: {len(lost)}"
     for entry in lost[:NAMED]:
-        yield f"  - `{entry['sequence']}`: {entry['diverged']} at {entry['seconds']} s"
+        yield f"  - `{entry['sequence']}`: {entry['what']} at {entry['seconds']} s"
     if len(lost) > NAMED:
         yield f"  - and {len(lost) - NAMED} more, named in collection.json"
 

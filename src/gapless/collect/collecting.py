@@ -14,11 +14,13 @@ from gapless import artifact
 from gapless.collect.card import write_card
 from gapless.collect.collection import Collection, Stored, working
 from gapless.collect.plan import Plan, PlannedSequence
-from gapless.collect.playing import Played, Starts, batches, play
+from gapless.collect.playing import Played, batches, play
 from gapless.collect.repertoire import Repertoire, repertoire
+from gapless.collect.starting import Starts
 from gapless.collect.targets import replica_world, target_world, write_truths
 from gapless.errors import SimulationError
 from gapless.measure.plots import require_matplotlib
+from gapless.motions.balance import Balance
 from gapless.recordings.store.part_files import is_finished, read_notes
 from gapless.recordings.store.parts import PartsWriter
 
@@ -35,7 +37,7 @@ class Tally:
         done: sequences that were played, in this run or before it.
         hours: their robot time.
         earlier: the part of it that earlier runs made.
-        left_out: those that diverged.
+        left_out: those that diverged or fell.
     """
 
     total: int
@@ -50,13 +52,13 @@ class Tally:
         self.hours += len(batch) * frames / batch[0].rate / 3600
 
     def leave_out(self, notes: list[dict[str, Any]]) -> None:
-        """Add diverged sequences; too many are an error."""
+        """Add sequences that did not end well; too many are an error."""
         self.left_out += notes
         if len(self.left_out) > MOST_LEFT_OUT * self.total:
             first = self.left_out[0]
             raise SimulationError(
-                f"{len(self.left_out)} of {self.total} sequences diverged, the first is "
-                f"{first['sequence']} ({first['diverged']}) at {first['seconds']} s; use a smaller "
+                f"{len(self.left_out)} of {self.total} sequences did not end well, the first: "
+                f"{first['sequence']}, {first['what']} at {first['seconds']} s; use a smaller "
                 "--physics-step, gentler motions or lighter payloads"
             )
 
@@ -94,7 +96,7 @@ def collect(
         command: what the user typed, for the card.
 
     Raises:
-        SimulationError: more than a twentieth of the sequences diverged.
+        SimulationError: more than a twentieth of the sequences diverged or fell.
         ArtifactError: the folder belongs to something else, or the disk refused.
     """
     require_matplotlib()
@@ -177,7 +179,8 @@ def _simulated(
 ) -> Iterator[Played]:
     """Play batch after batch; a unit's world is built when its first batch comes."""
     replica, target, unit = replica_world(plan, chosen.robot, rate), None, None
-    starts = Starts(plan, replica)
+    free = chosen.robot.mount == "free"
+    starts = Balance(chosen.robot, rate) if free else Starts(plan, replica)
     for batch in groups:
         if target is None or batch[0].unit != unit:
             unit = batch[0].unit

@@ -65,7 +65,7 @@ class Collection:
         plan: every option that decided the content.
         datasets: what is stored.
         motions: level or source -> number of distinct motions.
-        left_out: sequences that diverged, which side, and when.
+        left_out: sequences that did not end well, what happened, and when.
     """
 
     path: Path

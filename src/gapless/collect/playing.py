@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from gapless.collect.plan import Plan, PlannedSequence
+from gapless.collect.starting import Starts, conditions_of
+from gapless.motions.balance import Balance
 from gapless.recordings.conditions import Conditions
 from gapless.recordings.recording import Recording
 from gapless.worlds.mujoco import MujocoWorld
-from gapless.worlds.world import State, Trajectory, World
+from gapless.worlds.world import Trajectory, World
 
 PAIRED = ("q", "dq", "torque", "base_pos", "base_quat_wxyz")
 """What is kept of the replica, as sim_..."""
-SETTLE, DAMPED = 2.0, 10.0
-"""Seconds that the replica holds a first target, and how much stronger it is damped meanwhile."""
+FALLEN = 0.7
+"""A robot whose base is below this share of its height at the start has fallen."""
 
 
 def batches(
@@ -63,19 +65,27 @@ class Played:
 
     @property
     def left_out(self) -> list[dict[str, Any]]:
-        """Sequences that diverged on either side, and when; plain JSON values."""
+        """Sequences that did not end well, what happened, and when; plain JSON values."""
         found = []
         for i, sequence in enumerate(self.sequences):
-            for side, played in (("robot", self.real), ("replica", self.sim)):
-                if not played.valid[i].all():
-                    at = round(int(played.valid[i].argmin()) / self.rate, 4)
-                    found.append({"sequence": sequence.id, "diverged": side, "seconds": at})
+            for what, good in self._courses():
+                if not good[i].all():
+                    at = round(int(good[i].argmin()) / self.rate, 4)
+                    found.append({"sequence": sequence.id, "what": what, "seconds": at})
                     break
         return found
 
+    def _courses(self) -> list[tuple[str, np.ndarray]]:
+        """What can happen to a sequence, and (n, T+1) whether it has not."""
+        courses = [("robot diverged", self.real.valid), ("replica diverged", self.sim.valid)]
+        if self.real.base_pos is not None:
+            height = self.real.base_pos[..., 2]
+            courses.append(("robot fell", height > FALLEN * height[:, :1]))
+        return courses
+
     def recordings(self) -> Iterator[Recording]:
-        """The sequences that did not diverge, one at a time."""
-        whole = self.real.valid.all(axis=1) & self.sim.valid.all(axis=1)
+        """The sequences that ended well, one at a time."""
+        whole = np.all([good.all(axis=1) for _, good in self._courses()], axis=0)
         for i in np.flatnonzero(whole):
             yield self._recording(int(i))
 
@@ -99,56 +109,17 @@ class Played:
         )
 
 
-class Starts:
-    """Where sequences start: at rest where the nominal robot holds the first target and the load.
-
-    A robot is not let go at the commanded position: it has stood there, sagging, for a while. The
-    place depends on the motion and the payload only, and is found once for each.
-
-    Args:
-        plan: what the links carry.
-        replica: the nominal simulation.
-    """
-
-    def __init__(self, plan: Plan, replica: MujocoWorld) -> None:
-        self._plan, self._replica = plan, replica
-        self._known: dict[tuple[str, float], np.ndarray] = {}
-        joints = replica.robot.joints
-        self._gains = {
-            name: (float(joints.kp[i]), DAMPED * float(joints.kd[i]))
-            for i, name in enumerate(joints.names)
-        }
-
-    def of(self, batch: list[PlannedSequence], targets: Mapping[str, np.ndarray]) -> State:
-        """The common start of robot and replica; a free robot starts as it is told to stand."""
-        start = self._replica.home(len(batch))
-        if start.base_pos is not None:
-            return replace(start, q=np.stack([targets[s.motion][0] for s in batch]))
-        new = {(s.motion, s.payload): s for s in batch if (s.motion, s.payload) not in self._known}
-        if new:
-            self._settle(list(new.values()), targets)
-        return replace(start, q=np.stack([self._known[s.motion, s.payload] for s in batch]))
-
-    def _settle(self, sequences: list[PlannedSequence], targets: Mapping[str, np.ndarray]) -> None:
-        first = np.stack([targets[s.motion][0] for s in sequences])
-        start = replace(self._replica.home(len(first)), q=first)
-        held = np.repeat(first[:, None], round(SETTLE * self._replica.rate), axis=1)
-        told = [_conditions(self._plan, s, self._replica) for s in sequences]
-        told = [replace(conditions, gains=self._gains) for conditions in told]
-        played = self._replica.rollout(start, held, conditions=told)
-        rest = np.where(played.valid[:, -1:], played.q[:, -1], first)
-        self._known |= {(s.motion, s.payload): q for s, q in zip(sequences, rest, strict=True)}
-
-
 def play(
     plan: Plan,
     batch: list[PlannedSequence],
     targets: Mapping[str, np.ndarray],
     target: World,
     replica: MujocoWorld,
-    starts: Starts,
+    starts: Starts | Balance,
 ) -> Played:
     """Give a batch of one length to the robot and to its replica, from the same start.
+
+    A free robot is kept on its feet, and its replica gets the commands that did so.
 
     Args:
         plan: what the links carry.
@@ -156,26 +127,21 @@ def play(
         targets: (T, J) of each motion.
         target: the robot that is recorded.
         replica: its nominal simulation.
-        starts: where they start.
+        starts: where they start, or what keeps them standing.
     """
-    stacked = np.stack([targets[sequence.motion] for sequence in batch])
-    conditions = [_conditions(plan, sequence, replica) for sequence in batch]
-    start = starts.of(batch, targets)
-    real = target.rollout(start, stacked, conditions=conditions)
-    sim = replica.rollout(start, stacked, conditions=conditions)
+    given = np.stack([targets[sequence.motion] for sequence in batch])
+    told = [conditions_of(plan, sequence, replica) for sequence in batch]
+    if isinstance(starts, Balance):
+        start = starts.start[np.zeros(len(batch), int)]
+        real, given = starts.play(target, given, told)
+    else:
+        start = starts.of(batch, targets)
+        real = target.rollout(start, given, history=given[:, :1], conditions=told)
+    sim = replica.rollout(start, given, history=given[:, :1], conditions=told)
     facts = {
         "source": "simulation",
         "world": target.identity.key,
         "replica": replica.identity.key,
     }
     names = replica.robot.joints.names
-    return Played(batch, conditions, stacked, real, sim, facts, replica.rate, names)
-
-
-def _conditions(plan: Plan, sequence: PlannedSequence, replica: MujocoWorld) -> Conditions:
-    return Conditions(
-        unit=str(sequence.unit),
-        mount=replica.robot.mount,
-        payloads=plan.loads(replica.robot, sequence.payload),
-        extra={"repeat": sequence.repeat, "motor_temperature": sequence.temperature},
-    )
+    return Played(batch, told, given, real, sim, facts, replica.rate, names)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from gapless.recordings.conditions import Conditions
 from gapless.recordings.recording import Recording
 from gapless.robots import Payload, Robot
 from gapless.worlds.mujoco import MujocoWorld
+
+LEAST_GAIN = 0.02
+"""Share of a gain that always remains."""
 
 
 @dataclass(frozen=True)
@@ -88,15 +92,20 @@ def _with_dry_friction(world: MujocoWorld, amount: np.ndarray) -> MujocoWorld:
     return world.variant(robot=world.robot.with_joints(frictionloss=joints.frictionloss + amount))
 
 
+def _gain_left(loss: np.ndarray | float) -> Any:
+    """Probes go beyond the highest loss by their own size; a gain is never negative."""
+    return np.maximum(1 - loss, LEAST_GAIN)
+
+
 def _with_weaker_gain(world: MujocoWorld, loss: np.ndarray) -> MujocoWorld:
     joints = world.robot.joints
-    return world.variant(robot=world.robot.with_joints(kp=joints.kp * (1 - loss)))
+    return world.variant(robot=world.robot.with_joints(kp=joints.kp * _gain_left(loss)))
 
 
 def _weaken_logged_gains(recording: Recording, robot: Robot, loss: np.ndarray) -> Recording:
     """Gains a log states replace the robot's own, so the loss must reach them too."""
     gains = {
-        joint: (kp * (1 - loss[robot.joints.index(joint)]), kd)
+        joint: (kp * float(_gain_left(loss[robot.joints.index(joint)])), kd)
         for joint, (kp, kd) in recording.conditions.gains.items()
         if joint in robot.joints.names
     }

@@ -30,7 +30,7 @@ NUDGE = 1e-4
 """Size of the finite differences, rad, m, rad/s, m/s."""
 FARTHEST = 0.7
 """The feedback moves a target by at most this, rad."""
-UPRIGHT, STILL, POSTURE, CALM = 100.0, 10.0, 1.0, 0.01
+UPRIGHT, STILL, POSTURE, CALM = 1000.0, 30.0, 10.0, 0.1
 """What deviations cost: of the tilt, of the base's speed, of joints, of their speeds."""
 
 

@@ -24,13 +24,24 @@ def generator(*key: object) -> np.random.Generator:
     return np.random.default_rng(np.frombuffer(digest.digest(), np.uint32))
 
 
+def reset_generator(
+    seed: int, purpose: str, q: np.ndarray, conditions: Sequence[Conditions] | None
+) -> np.random.Generator:
+    """The generator of copies that are stepped, keyed by where and how they start."""
+    return generator(seed, purpose, q, *_texts(len(q), conditions))
+
+
 def sequence_generators(
     seed: int, purpose: str, targets: np.ndarray, conditions: Sequence[Conditions] | None
 ) -> list[np.random.Generator]:
     """One generator a copy, keyed by what it is told to do and under which conditions."""
-    told = [None] * len(targets) if conditions is None else conditions
-    texts = [None if c is None else json.dumps(c.to_dict(), sort_keys=True) for c in told]
+    texts = _texts(len(targets), conditions)
     return [generator(seed, purpose, t, row) for t, row in zip(texts, targets, strict=True)]
+
+
+def _texts(copies: int, conditions: Sequence[Conditions] | None) -> list[str | None]:
+    told = [None] * copies if conditions is None else conditions
+    return [None if c is None else json.dumps(c.to_dict(), sort_keys=True) for c in told]
 
 
 def lateness(generators: Sequence[np.random.Generator], steps: int, mean: float) -> np.ndarray:

@@ -13,8 +13,12 @@ from gapless.worlds.chance import LONGEST
 from gapless.worlds.effects import Effects, spread_over_substeps
 from gapless.worlds.packing import Layout
 
+CHUNK_STEPS = 200
+"""Control steps played at once. The solver starts cold after each cut, so the cuts must not depend
+on how many copies there are: a copy moves the same in every batch."""
+
 BUFFER_BYTES = 96 * 2**20
-"""Physics states kept at once; longer rollouts are cut in time, so memory does not grow."""
+"""Physics states kept at once: of so many copies as fit."""
 
 RUNAWAY = 1e6
 """A state beyond this (rad, rad/s, m) is no motion of a robot; NaN fails the same test."""
@@ -117,9 +121,8 @@ class Engine:
         """
         steps, actuators = targets.shape[1], self.actuators(models)
         played = self._blank(start, targets, motors)
-        chunk = max(1, BUFFER_BYTES // (len(start) * self.substeps * self.layout.size * 8 or 1))
-        for first in range(0, steps, chunk):
-            part = slice(first, min(first + chunk, steps))
+        for first in range(0, steps, CHUNK_STEPS):
+            part = slice(first, min(first + CHUNK_STEPS, steps))
             control = self._control(targets, history, late, part)
             push = None if torques is None else np.repeat(torques[:, part], self.substeps, 1)
             if self.effects.needs_torque:
@@ -174,10 +177,15 @@ class Engine:
         if push is not None:
             given = np.concatenate([control, self._on_dofs(push)], axis=2)
             spec = CONTROL_AND_TORQUE
-        states = self._reused("states", len(start), control.shape[1], self.layout.size)
-        self.pool.rollout(models, self.data, start, given, control_spec=spec, state=states)
-        kept = states[:, self.substeps - 1 :: self.substeps]
-        played.packed[:, part.start + 1 : part.stop + 1] = kept
+        kept = played.packed[:, part.start + 1 : part.stop + 1]
+        block = max(1, BUFFER_BYTES // (control.shape[1] * self.layout.size * 8))
+        for first in range(0, len(start), block):
+            some = slice(first, first + block)
+            states = self._reused("states", *given[some].shape[:2], self.layout.size)
+            self.pool.rollout(
+                models[some], self.data, start[some], given[some], control_spec=spec, state=states
+            )
+            kept[some] = states[:, self.substeps - 1 :: self.substeps]
         held = control[:, self.substeps - 1 :: self.substeps]
         q, dq = kept[..., self.layout.q], kept[..., self.layout.dq]
         law = actuators.law.per_sample()
@@ -193,26 +201,35 @@ class Engine:
         push: np.ndarray | None,
     ) -> None:
         """One call a physics step, with the torque of the effects computed between them."""
-        q, dq = self.layout.q, self.layout.dq
-        now, motors = played.packed[:, part.start], played.motors
-        both = np.zeros((len(now), 1, control.shape[2] + self.model.nv))
-        on_dofs = control.shape[2] + self.layout.dof
+        columns, joints = (self.layout.q, self.layout.dq), control.shape[2]
+        now = played.packed[:, part.start].copy()
+        q, dq = (now[:, c] for c in columns)
+        both = np.zeros((len(now), 1, joints + self.model.nv))
         state = np.empty((len(now), 1, self.layout.size))
-        motors = Motors.unset(self.effects.ambient, len(now), None) if motors is None else motors
-        actuators.begin(control[:, 0], now[:, q], now[:, dq], motors)
+        motors = played.motors or Motors.unset(self.effects.ambient, len(now), None)
+        actuators.begin(control[:, 0], q, dq, motors)
         for k in range(control.shape[1]):
-            native = actuators.law.torque(control[:, k] - now[:, q], now[:, dq])
-            extra = actuators.torque(control[:, k], now[:, q], now[:, dq], motors) - native
-            both[:, 0, : control.shape[2]] = control[:, k]
-            both[:, 0, on_dofs] = extra if push is None else extra + push[:, k]
-            both[~np.isfinite(both).all(axis=2)] = 0.0  # a diverged copy is marked by its state
+            native = actuators.law.torque(control[:, k] - q, dq)
+            extra = actuators.torque(control[:, k], q, dq, motors) - native
+            both[:, 0, :joints] = control[:, k]
+            both[:, 0, joints + self.layout.dof] = extra if push is None else extra + push[:, k]
+            if not np.isfinite(both).all():
+                both[~np.isfinite(both).all(axis=2)] = 0.0  # a diverged copy is marked by its state
             self.pool.rollout(
-                models, self.data, now, both, control_spec=CONTROL_AND_TORQUE, state=state
+                models,
+                self.data,
+                now,
+                both,
+                control_spec=CONTROL_AND_TORQUE,
+                nstep=1,
+                state=state,
+                skip_checks=k > 0,  # the sizes cannot change from step to step
             )
-            now = state[:, 0].copy()
+            now[:] = state[:, 0]
+            q, dq = (now[:, c] for c in columns)
             if (k + 1) % self.substeps == 0:
                 row = part.start + (k + 1) // self.substeps
-                sample = actuators.motor_torque(control[:, k], now[:, q], now[:, dq], motors)
+                sample = actuators.motor_torque(control[:, k], q, dq, motors)
                 played.packed[:, row], played.torque[:, row] = now, sample[0]
                 if played.temperature is not None:
                     played.temperature[:, row] = motors.temperature

@@ -13,7 +13,7 @@ from gapless.errors import DataError, SimulationError
 from gapless.recordings.conditions import Conditions
 from gapless.robots import Robot
 from gapless.worlds.actuators import Motors
-from gapless.worlds.chance import generator, lateness, sequence_generators
+from gapless.worlds.chance import generator, lateness, reset_generator, sequence_generators
 from gapless.worlds.effects import Effects
 from gapless.worlds.engine import Engine
 from gapless.worlds.models import Models
@@ -77,7 +77,7 @@ class MujocoWorld:
         self._history = np.zeros((0, 0, len(robot.joints.names)))
         self._late = np.zeros((0, 0))
         self._motors: Motors | None = None
-        self._chance = generator(self.effects.seed, "step")
+        self._chance = generator(self.effects.seed)
         self._diverged_at = np.zeros(0)
 
     @property
@@ -170,6 +170,7 @@ class MujocoWorld:
             self._late = np.zeros(self._history.shape[:2])
             self._diverged_at = np.full(len(state), np.nan)
             self._motors = self._cold_motors(len(state), conditions)
+            self._chance = reset_generator(self.effects.seed, "jitter", state.q, conditions)
             return
         chosen = np.arange(len(self._packed))[which]
         self._packed[chosen] = packed

@@ -12,7 +12,7 @@ import numpy as np
 from gapless.errors import unknown
 from gapless.recordings.conditions import Conditions
 from gapless.robots import Robot
-from gapless.worlds.chance import generator, sequence_generators
+from gapless.worlds.chance import generator, reset_generator, sequence_generators
 from gapless.worlds.hidden.changes import hidden_effects, hidden_robot, loads
 from gapless.worlds.hidden.sensors import Sensors
 from gapless.worlds.hidden.truth import Truth
@@ -83,7 +83,8 @@ class HiddenWorld:
             resolution=truth.array("quantisation", robot.joints.names),
             strength=self._strength,
         )
-        self._chance = generator(seed, unit, "step")
+        self._chance_key = seed, f"sensors {unit}"
+        self._chance = generator(*self._chance_key)
         self._before: State | None = None
 
     def _build(
@@ -149,6 +150,7 @@ class HiddenWorld:
         self._inner.reset(state, which, self._conditions(conditions))
         if which is None or self._before is None:
             self._before = state
+            self._chance = reset_generator(*self._chance_key, state.q, conditions)
             return
         kept = {n: np.array(a) for n, a in vars(self._before).items() if a is not None}
         for name in [name for name in kept if name not in UNSTARTED]:
@@ -185,8 +187,8 @@ class HiddenWorld:
             history=history,
             conditions=self._conditions(conditions),
         )
-        key = self._truth.seed, f"sensors {self._truth.unit}"
-        return self._sensors.log(true, self.rate, sequence_generators(*key, targets, conditions))
+        drawn = sequence_generators(*self._chance_key, targets, conditions)
+        return self._sensors.log(true, self.rate, drawn)
 
     def _conditions(self, conditions: Sequence[Conditions] | None) -> list[Conditions] | None:
         """Known loads and gains, as they really are."""
