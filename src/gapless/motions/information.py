@@ -1,0 +1,154 @@
+"""What a motion tells about parameters: sensitivities, Fisher information, predicted errors."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from gapless.errors import SimulationError
+from gapless.motions.parameters import Parameter, changed
+from gapless.worlds.mujoco import MujocoWorld
+from gapless.worlds.world import State
+
+ENCODER_NOISE = 1e-3
+"""Standard deviation of a position reading, rad."""
+
+BLIND = 1e-8
+"""A direction with less than this share of the strongest one's information was not observed."""
+
+
+def sensitivities(
+    world: MujocoWorld,
+    targets: np.ndarray,
+    parameters: Sequence[Parameter],
+    start: State | None = None,
+    *,
+    central: bool = True,
+) -> np.ndarray:
+    """Change of the joint positions per unit of each parameter, by finite differences.
+
+    Args:
+        world: the nominal robot.
+        targets: (T, J) or a batch (n, T, J) of joint targets at the world's rate, rad.
+        parameters: what is moved.
+        start: state of the copies; the default pose at rest.
+        central: step to both sides; False steps up only, in half the time.
+
+    Returns:
+        (T, J, P) or (n, T, J, P); sample t is the position after target t.
+    """
+    batch = targets[None] if targets.ndim == 2 else targets
+    start = world.home(len(batch)) if start is None else start
+    nominal = positions(world, batch, start)
+    # One motion keeps one thread busy, so the parameters share the cores; a batch fills them.
+    with ThreadPoolExecutor(max(1, (os.cpu_count() or 1) // len(batch))) as pool:
+        columns = pool.map(lambda p: _slope(world, batch, start, nominal, p, central), parameters)
+        result = np.stack(list(columns), axis=-1)
+    return result[0] if targets.ndim == 2 else result
+
+
+def positions(world: MujocoWorld, targets: np.ndarray, start: State) -> np.ndarray:
+    """(n, T, J) positions after each target, or an error where the world diverged."""
+    played = world.rollout(start, targets)
+    if not played.valid.all():
+        raise SimulationError(
+            f"{world.robot.name} diverged {played.valid.all(axis=0).argmin() / world.rate:.2f} s "
+            "into a motion; use a smaller physics_step, more armature, or a gentler motion"
+        )
+    return played.q[:, 1:]
+
+
+def _slope(
+    world: MujocoWorld,
+    targets: np.ndarray,
+    start: State,
+    nominal: np.ndarray,
+    parameter: Parameter,
+    central: bool,
+) -> np.ndarray:
+    # Friction cannot fall below zero: there the step down is shorter, or none.
+    down = max(-parameter.step, parameter.lowest) if central else 0.0
+    above = positions(changed(world, [parameter], [parameter.step]), targets, start)
+    below = positions(changed(world, [parameter], [down]), targets, start) if down else nominal
+    return (above - below) / (parameter.step - down)
+
+
+def own_sensitivities(
+    world: MujocoWorld, targets: np.ndarray, parameters: Sequence[Parameter]
+) -> np.ndarray:
+    """A quick estimate of `sensitivities` for a batch (n, T, J), for comparing many motions.
+
+    The figures of all joints move together, one field at a time, and each joint's change is taken
+    to come from its own figure; what joints do to each other is left out.
+    """
+    start = world.home(len(targets))
+    nominal = positions(world, targets, start)
+    result = np.zeros((*nominal.shape, len(parameters)))
+    for group in _moved_together(parameters):
+        members = [parameters[i] for i in group]
+        moved = changed(world, members, [p.step for p in members])
+        change = positions(moved, targets, start) - nominal
+        for i in group:
+            own = parameters[i].joint
+            columns = slice(None) if own is None else world.robot.joints.index(own)
+            result[:, :, columns, i] = change[:, :, columns] / parameters[i].step
+    return result
+
+
+def _moved_together(parameters: Sequence[Parameter]) -> list[list[int]]:
+    groups: dict[str, list[int]] = {}
+    for i, parameter in enumerate(parameters):
+        alone = parameter.joint is None
+        groups.setdefault(parameter.name if alone else parameter.field, []).append(i)
+    return list(groups.values())
+
+
+def fisher(sensitivity: np.ndarray, noise: float = ENCODER_NOISE) -> np.ndarray:
+    """Fisher information (P, P), or (n, P, P) of a batch, under white encoder noise (rad)."""
+    if not noise > 0:
+        raise SimulationError(f"encoder noise is {noise} rad; it must be above 0")
+    rows = sensitivity.reshape(*sensitivity.shape[:-3], -1, sensitivity.shape[-1]) / noise
+    return np.swapaxes(rows, -1, -2) @ rows
+
+
+def scaled(information: np.ndarray, parameters: Sequence[Parameter]) -> np.ndarray:
+    """The information about the parameters in units of their scales."""
+    scales = np.array([p.scale for p in parameters])
+    return information * np.outer(scales, scales)
+
+
+def predicted_errors(information: np.ndarray, prior: np.ndarray | None = None) -> np.ndarray:
+    """1-sigma of each parameter (Cramér-Rao), inf where the motion cannot tell.
+
+    Args:
+        information: (P, P) Fisher information.
+        prior: (P,) 1-sigma known before; None is nothing.
+    """
+    if prior is not None:
+        told = np.eye(len(prior)) + information * np.outer(prior, prior)
+        return prior * np.sqrt(np.diag(np.linalg.inv(told)))
+    size, values, vectors = _directions(information)
+    seen = values > 0
+    variance = (vectors[:, seen] ** 2 / values[seen]).sum(axis=1)
+    blind = (vectors[:, ~seen] ** 2).sum(axis=1) > BLIND
+    return np.where(blind, np.inf, np.sqrt(variance) / size)
+
+
+def log_det(information: np.ndarray, parameters: Sequence[Parameter]) -> float:
+    """The D-criterion in units of the scales; -inf where a combination is not observed."""
+    size, values, _ = _directions(scaled(information, parameters))
+    return float(np.log(values).sum() + 2 * np.log(size).sum()) if values.all() else -np.inf
+
+
+def _directions(information: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Own size of each parameter, eigenvalues (0 where blind) and vectors in those units.
+
+    Units differ by orders of magnitude, so what is blind is judged on numbers made comparable.
+    """
+    size = np.sqrt(np.diag(information))
+    size = np.where(size > 0, size, 1.0)
+    values, vectors = np.linalg.eigh(information / np.outer(size, size))
+    return size, np.where(values > BLIND * values.max(), values, 0.0), vectors

@@ -1,0 +1,65 @@
+"""Recovery: the D-optimal motion tells more about a robot than a chirp of equal length."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from gapless.motions.motion import Motion
+from gapless.motions.optimal import optimal
+from gapless.motions.parameters import parameters_of
+from gapless.worlds import MujocoWorld
+
+BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "optimal_excitation.py"
+
+
+@pytest.fixture(scope="module")
+def benchmark() -> ModuleType:
+    """The benchmark's own fit and chirps."""
+    spec = importlib.util.spec_from_file_location("optimal_excitation", BENCHMARK)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def best_chirp(benchmark: ModuleType, world: MujocoWorld, seconds: float) -> Motion:
+    """The chirp that promises the smallest errors."""
+    parameters = parameters_of(world.robot, benchmark.ABOUT)
+    chirps = benchmark.fair_chirps(world, seconds)
+    errors = [benchmark.prediction(world, parameters, chirp)[0] for chirp in chirps]
+    return chirps[int(np.argmin([benchmark.geometric_mean(e) for e in errors]))]
+
+
+def test_the_optimal_motion_promises_more_than_the_best_chirp(benchmark: ModuleType) -> None:
+    """A larger determinant of the information, and smaller predicted errors."""
+    robot = benchmark.so101_pair()
+    world, parameters = MujocoWorld(robot), parameters_of(robot, benchmark.ABOUT)
+    best = optimal(robot, 5.0, about=benchmark.ABOUT, candidates=24, rounds=4)
+    rival = best_chirp(benchmark, world, 5.0)
+    (errors, told), (rival_errors, rival_told) = (
+        benchmark.prediction(world, parameters, motion) for motion in (best, rival)
+    )
+    assert told > rival_told
+    assert benchmark.geometric_mean(errors) < 0.95 * benchmark.geometric_mean(rival_errors)
+
+
+@pytest.mark.slow
+def test_hidden_robots_are_identified_better(benchmark: ModuleType) -> None:
+    """On six hidden units the actual errors are smaller too, and of the size predicted."""
+    robot = benchmark.so101_pair()
+    world, parameters = MujocoWorld(robot), parameters_of(robot, benchmark.ABOUT)
+    best = optimal(robot, 8.0, about=benchmark.ABOUT)
+    actual, predicted = {}, {}
+    for name, motion in (("optimal", best), ("chirp", best_chirp(benchmark, world, 8.0))):
+        found = benchmark.actual_errors(world, parameters, motion, units=6)
+        actual[name] = benchmark.geometric_mean(found)
+        predicted[name] = benchmark.geometric_mean(
+            benchmark.prediction(world, parameters, motion)[0]
+        )
+        assert 0.5 < actual[name] / predicted[name] < 2
+    assert predicted["optimal"] < 0.9 * predicted["chirp"]
+    assert actual["optimal"] < 0.95 * actual["chirp"]
