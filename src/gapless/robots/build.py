@@ -172,9 +172,22 @@ def set_inertias(
     for link, inertia in {**inertias, **known}.items():
         body = spec.body(link)
         body.explicitinertial = True
-        body.mass, body.ipos, body.iquat = inertia.mass, inertia.com, [1.0, 0.0, 0.0, 0.0]
-        body.inertia = [0.0, 0.0, 0.0]
-        body.fullinertia = inertia.moments
+        body.mass, body.ipos = inertia.mass, inertia.com
+        body.inertia, body.iquat = _principal(inertia.tensor)
+        body.fullinertia = [np.nan, *[0.0] * 5]
+
+
+def _principal(tensor: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Principal moments and axes; the largest is no larger than the sum of the others.
+
+    A flat body is on that bound, where MuJoCo would refuse it for a rounding error.
+    """
+    import mujoco
+
+    moments, axes = (array[..., ::-1] for array in np.linalg.eigh(tensor))
+    quat = np.empty(4)
+    mujoco.mju_mat2Quat(quat, (axes * np.sign(np.linalg.det(axes))).ravel())
+    return np.minimum(moments, [moments[1:].sum(), np.inf, np.inf]), quat
 
 
 def link_inertia(model: mujoco.MjModel, link: str) -> Inertia:

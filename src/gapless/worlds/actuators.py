@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gapless.errors import DataError
 from gapless.recordings.conditions import Conditions
 from gapless.worlds.effects import Effects
 
@@ -62,7 +63,10 @@ class Motors:
         """Motors as warm as the conditions say; `Actuators.begin` sets their angles."""
         temperature = np.tile(ambient, (copies, 1))
         for row, told in enumerate(conditions or ()):
-            temperature[row] = told.extra.get(START_TEMPERATURE, temperature[row])
+            start = told.extra.get(START_TEMPERATURE)
+            if start is not None and not (isinstance(start, (int, float)) and np.isfinite(start)):
+                raise DataError(f"{START_TEMPERATURE} is {start!r}; expected a number, °C")
+            temperature[row] = temperature[row] if start is None else start
         return cls(np.full_like(temperature, np.nan), temperature)
 
     def replace(self, which: np.ndarray, other: Motors) -> None:
@@ -144,7 +148,7 @@ class Actuators:
     def strength(self, motors: Motors) -> np.ndarray:
         """The share of its torque that each motor still gives, (n, J)."""
         excess = motors.temperature - self.effects.ambient
-        return np.clip(1 - self.effects.heat_loss * excess, LEAST_STRENGTH, None)
+        return np.clip(1 - self.effects.heat_loss * excess, LEAST_STRENGTH, 1.0)
 
     def _warm_up(self, motor: np.ndarray, motors: Motors) -> None:
         effects = self.effects
@@ -159,7 +163,8 @@ class Actuators:
         effects, effort = self.effects, law.effort
         corner = np.where(limited, np.minimum(effects.corner_speed, effects.no_load_speed), 0.0)
         end = np.where(limited, effects.no_load_speed, 1.0)
-        left = np.clip((end - np.abs(dq)) / np.where(limited, end - corner, 1.0), 0.0, 1.0)
+        span = np.maximum(np.where(limited, end - corner, 1.0), TINY)
+        left = np.clip((end - np.abs(dq)) / span, 0.0, 1.0)
         driving = torque * dq > 0
         return np.where(limited & driving, np.clip(torque, -effort * left, effort * left), torque)
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from gapless.errors import DataError
 from gapless.recordings.conditions import Conditions
 
 LONGEST = 8.0
@@ -24,24 +25,22 @@ def generator(*key: object) -> np.random.Generator:
     return np.random.default_rng(np.frombuffer(digest.digest(), np.uint32))
 
 
-def reset_generator(
-    seed: int, purpose: str, q: np.ndarray, conditions: Sequence[Conditions] | None
-) -> np.random.Generator:
-    """The generator of copies that are stepped, keyed by where and how they start."""
-    return generator(seed, purpose, q, *_texts(len(q), conditions))
-
-
 def sequence_generators(
     seed: int, purpose: str, targets: np.ndarray, conditions: Sequence[Conditions] | None
 ) -> list[np.random.Generator]:
-    """One generator a copy, keyed by what it is told to do and under which conditions."""
-    texts = _texts(len(targets), conditions)
-    return [generator(seed, purpose, t, row) for t, row in zip(texts, targets, strict=True)]
+    """One generator a copy, keyed by its targets (or its start) and its conditions."""
+    texts, rows = _texts(len(targets), conditions), np.asarray(targets, float)
+    return [generator(seed, purpose, t, row) for t, row in zip(texts, rows, strict=True)]
 
 
 def _texts(copies: int, conditions: Sequence[Conditions] | None) -> list[str | None]:
     told = [None] * copies if conditions is None else conditions
-    return [None if c is None else json.dumps(c.to_dict(), sort_keys=True) for c in told]
+    try:
+        return [None if c is None else json.dumps(c.to_dict(), sort_keys=True) for c in told]
+    except TypeError as error:
+        raise DataError(
+            f"conditions must be plain values (text, numbers): {error}; give Python numbers"
+        ) from error
 
 
 def lateness(generators: Sequence[np.random.Generator], steps: int, mean: float) -> np.ndarray:

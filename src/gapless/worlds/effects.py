@@ -66,6 +66,9 @@ class Effects:
             bad |= (value == 0) & (name in ABOVE_ZERO)
             if bad.any():
                 raise ModelError(f"effect {name} is {value}; expected finite numbers above 0")
+        falling = np.isfinite(self.corner_speed) & ~np.isfinite(self.no_load_speed)
+        if np.any(falling):
+            raise ModelError("corner_speed is where torque begins to fall; give no_load_speed too")
 
     def resolve(self, joints: int) -> Effects:
         """The same with every field a (J,) array."""

@@ -13,7 +13,7 @@ from gapless.errors import DataError, SimulationError
 from gapless.recordings.conditions import Conditions
 from gapless.robots import Robot
 from gapless.worlds.actuators import Motors
-from gapless.worlds.chance import generator, lateness, reset_generator, sequence_generators
+from gapless.worlds.chance import lateness, sequence_generators
 from gapless.worlds.effects import Effects
 from gapless.worlds.engine import Engine
 from gapless.worlds.models import Models
@@ -49,13 +49,13 @@ class MujocoWorld:
     ) -> None:
         capture_warnings()
         self._robot = robot
-        self._rate = float(rate or robot.rate)
+        self._rate = float(robot.rate if rate is None else rate)
         if not (0 < self._rate < np.inf and 0 < physics_step < np.inf):
             raise SimulationError(
                 f"rate {self._rate:g} Hz and physics step {physics_step:g} s must be above 0"
             )
         self._physics_step = physics_step
-        self._threads = threads or os.cpu_count() or 1
+        self._threads = max(1, threads or os.cpu_count() or 1)
         self.substeps = max(1, int(np.ceil(1 / (self._rate * physics_step) - 1e-9)))
         self.timestep = 1 / (self._rate * self.substeps)
         self._compiled = Models(robot, self.timestep)
@@ -77,7 +77,7 @@ class MujocoWorld:
         self._history = np.zeros((0, 0, len(robot.joints.names)))
         self._late = np.zeros((0, 0))
         self._motors: Motors | None = None
-        self._chance = generator(self.effects.seed)
+        self._chance: list[np.random.Generator] = []
         self._diverged_at = np.zeros(0)
 
     @property
@@ -170,9 +170,13 @@ class MujocoWorld:
             self._late = np.zeros(self._history.shape[:2])
             self._diverged_at = np.full(len(state), np.nan)
             self._motors = self._cold_motors(len(state), conditions)
-            self._chance = reset_generator(self.effects.seed, "jitter", state.q, conditions)
+            self._chance = self._generators(state.q, conditions)
             return
         chosen = np.arange(len(self._packed))[which]
+        if len(chosen) != len(state):
+            raise SimulationError(f"{len(state)} states for {len(chosen)} copies to reset")
+        for copy, drawn in zip(chosen, self._generators(state.q, conditions), strict=True):
+            self._chance[copy] = drawn
         self._packed[chosen] = packed
         self._history[chosen], self._late[chosen] = state.q[:, None], 0.0
         self._diverged_at[chosen] = np.nan
@@ -190,7 +194,7 @@ class MujocoWorld:
             raise SimulationError(
                 f"{len(targets)} targets for {len(self._packed)} copies; call reset() first"
             )
-        late = lateness([self._chance] * len(targets), 1, self.effects.jitter.max(initial=0.0))
+        late = lateness(self._chance, 1, self.effects.jitter.max(initial=0.0))
         self._late = np.concatenate([self._late, late], axis=1)
         played = self._engine.play(
             self._packed, targets, torques, self._history, self._models, self._motors, self._late
@@ -242,9 +246,14 @@ class MujocoWorld:
         mean = self.effects.jitter.max(initial=0.0)
         if not mean:
             return None
-        drawn = sequence_generators(self.effects.seed, "jitter", targets, conditions)
+        drawn = self._generators(targets, conditions)
         late = lateness(drawn, targets.shape[1], mean)
         return np.concatenate([np.zeros(earlier.shape[:2]), late], axis=1)
+
+    def _generators(
+        self, key: np.ndarray, conditions: Sequence[Conditions] | None
+    ) -> list[np.random.Generator]:
+        return sequence_generators(self.effects.seed, "jitter", key, conditions)
 
     def _cold_motors(self, copies: int, conditions: Sequence[Conditions] | None) -> Motors | None:
         """Motors as warm as the conditions say; NaN angles are set when the first target acts."""
@@ -272,9 +281,18 @@ class MujocoWorld:
                 f"{self._robot.name} stands free, so a start needs the base pose and velocity; "
                 "give them, or use mount='fixed'"
             )
+        joints = len(self._robot.joints.names)
+        if state.q.shape[1:] != (joints,) or state.dq.shape != state.q.shape:
+            raise SimulationError(
+                f"a start has q {state.q.shape} and dq {state.dq.shape}; "
+                f"{self._robot.name} has {joints} joints"
+            )
         packed = self._layout.pack(replace(state, q=state.q - self.effects.encoder_bias))
         if not np.isfinite(packed).all():
             raise DataError("a start state is not finite; mask those samples first")
+        turned = state.base_quat_wxyz if self._layout.base else None
+        if turned is not None and np.abs(np.linalg.norm(turned, axis=1) - 1).max() > 0.1:
+            raise DataError("a start's base_quat_wxyz is no unit quaternion; mask that sample")
         return packed
 
     def _reported(self, packed: np.ndarray, valid: np.ndarray | None = None) -> State:

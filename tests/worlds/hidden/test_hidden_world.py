@@ -124,13 +124,68 @@ def test_the_truth_is_not_in_what_a_method_sees(arms: Robot) -> None:
 
 def test_it_is_a_world_and_steps_like_its_rollout(arms: Robot) -> None:
     """Without chance, step after step gives the rollout."""
-    world = HiddenWorld(arms, "hard", only=[e for e in _PHYSICAL if e != "sensor_delay"])
+    world = HiddenWorld(arms, "hard", only=_PHYSICAL, rate=500)
     assert isinstance(world, World)
-    targets = motions(arms)[:, :20]
+    targets = np.repeat(motions(arms)[:, :8], 10, axis=1)[:, :20]
     rolled = world.rollout(world.home(3), targets)
     world.reset(world.home(3))
     stepped = np.stack([world.step(targets[:, t]).q for t in range(20)], axis=1)
     assert stepped == pytest.approx(rolled.q[:, 1:], abs=1e-9)
+
+
+def test_a_stepped_copy_is_the_same_in_any_batch(arms: Robot) -> None:
+    """Noise and jitter of a copy that is stepped are its own, too."""
+    world, targets = HiddenWorld(arms, "hard"), motions(arms)[:, :15]
+    told = [Conditions(extra={"repeat": r}) for r in range(3)]
+    seen = []
+    for which in ([0, 1, 2], [1]):
+        world.reset(world.home(len(which)), conditions=[told[i] for i in which])
+        seen.append([world.step(targets[which, t]).q for t in range(15)])
+    assert np.array_equal(np.stack(seen[0], axis=1)[1], np.stack(seen[1], axis=1)[0])
+
+
+def test_every_effect_is_part_of_the_identity(arms: Robot) -> None:
+    """Two worlds whose logs differ are never called the same."""
+    plain = HiddenWorld(arms, "none").identity
+    assert plain.key == MujocoWorld(arms).identity.key
+    keys = {HiddenWorld(arms, "hard", only=[e]).identity.key for e in EFFECTS}
+    assert len(keys | {plain.key}) == len(EFFECTS) + 1
+
+
+def test_a_standing_hidden_robot_stands_still() -> None:
+    """Friction does not shake joints that share their inertia with others."""
+    robot = Robot.load("g1", mount="fixed", lock=["legs"])
+    world = HiddenWorld(robot, "hard", only=["stribeck", "load_friction"])
+    held = world.rollout(world.home(), np.tile(robot.joints.default, (1, 300, 1)))
+    assert np.abs(held.dq[0, -50:]).max() < 2e-3
+
+
+def test_numbers_of_any_kind_name_the_same_unit(arms: Robot, tmp_path: Path) -> None:
+    """NumPy integers are integers, and an iterator of effects is a list of them."""
+    HiddenWorld(arms, "typical", 2, 3, only=["backlash", "strength"]).write_truth(tmp_path / "a")
+    other = HiddenWorld(
+        arms, "typical", np.int64(2), np.int64(3), only=iter(["backlash", "strength"])
+    )
+    other.write_truth(tmp_path / "b")
+    assert (tmp_path / "a").read_text() == (tmp_path / "b").read_text()
+
+
+@pytest.mark.parametrize("start", [float("nan"), "warm"])
+def test_a_temperature_that_is_no_number_is_refused(arms: Robot, start: object) -> None:
+    """It would silently take the torque away."""
+    world = HiddenWorld(arms, "typical", only=["heat"])
+    told = [Conditions(extra={"motor_temperature": start})]
+    with pytest.raises(GaplessError, match="motor_temperature"):
+        world.rollout(world.home(), motions(arms, 1), conditions=told)
+
+
+def test_physx_refuses_a_soft_floor_by_name() -> None:
+    """Its contacts are hard; among all effects the soft floor is left out."""
+    pytest.importorskip("sapien")
+    dog = Robot.load("go2", mount="free")
+    with pytest.raises(GaplessError, match="floor_softness"):
+        HiddenWorld(dog, "hard", only=["floor_softness"], engine="physx")
+    assert HiddenWorld(dog, "hard", engine="physx").robot is dog
 
 
 def test_a_reset_of_one_copy_leaves_the_others(arms: Robot) -> None:
@@ -175,6 +230,7 @@ def test_logged_gains_and_loads_are_those_of_the_weak_robot(arms: Robot) -> None
         ({"preset": "typicl"}, "typical"),
         ({"only": ["backlsh"]}, "backlash"),
         ({"unit": 0}, "numbered from 1"),
+        ({"unit": 1.5}, "whole number"),
         ({"engine": "bullet"}, "physx"),
     ],
 )
@@ -196,8 +252,10 @@ def test_a_hidden_robot_that_diverges_is_marked_and_refused(arms: Robot) -> None
     """The copy is marked, its neighbour is not, and recording it says when."""
     world = HiddenWorld(arms, "typical")
     start = world.home(2)
-    start.dq[0] = 1e9
-    assert world.rollout(start, motions(arms, 2)).valid.all(axis=1).tolist() == [False, True]
+    start.dq[0] = 1e5
+    played = world.rollout(start, motions(arms, 2))
+    assert played.valid[:, 0].all()
+    assert played.valid.all(axis=1).tolist() == [False, True]
     with pytest.raises(GaplessError, match="diverged"):
         record(world, motions(arms, 1)[0], "wild", start=start[:1])
 

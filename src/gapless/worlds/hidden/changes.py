@@ -18,8 +18,7 @@ LARGEST = 0.9
 def hidden_robot(robot: Robot, truth: Truth) -> Robot:
     """The robot with the unit's own motors, friction, links and floor."""
     joints = robot.joints
-    strength = 1 - np.clip(truth.array("strength", joints.names), 0, LARGEST)
-    effort = _finite_effort(robot)
+    strength, effort = strengths(robot, truth), _finite_effort(robot)
     changed = robot.with_joints(
         kp=joints.kp * strength,
         kd=joints.kd * strength,
@@ -34,16 +33,14 @@ def hidden_robot(robot: Robot, truth: Truth) -> Robot:
     return changed.with_payloads(loads(robot, robot.payloads, truth))
 
 
+def strengths(robot: Robot, truth: Truth) -> np.ndarray:
+    """(J,) share of its nominal torque that each motor gives."""
+    return 1 - np.clip(truth.array("strength", robot.joints.names), 0, LARGEST)
+
+
 def loads(robot: Robot, payloads: dict[str, Payload], truth: Truth) -> dict[str, Payload]:
-    """What the links carry: known loads further out than known, and what nobody knows of."""
-    found = {link: _gripped(robot, link, load, truth) for link, load in payloads.items()}
-    for link, mass in truth.values.get("unknown_load", {}).items():
-        own = np.array(robot.inertia(link).com)
-        load = found.get(link, Payload(0.0, tuple(own.tolist())))
-        total = load.mass + float(mass[0])
-        at = own if load.com is None else np.array(load.com)
-        found[link] = Payload(total, tuple(((load.mass * at + mass[0] * own) / total).tolist()))
-    return found
+    """What the links carry: known loads, further out than known."""
+    return {link: _gripped(robot, link, load, truth) for link, load in payloads.items()}
 
 
 def _gripped(robot: Robot, link: str, load: Payload, truth: Truth) -> Payload:
@@ -83,17 +80,19 @@ def hidden_effects(robot: Robot, truth: Truth) -> Effects:
 
 
 def _inertias(robot: Robot, truth: Truth) -> dict[str, Inertia]:
-    """Links with their errors; a link without mass has none."""
-    named = [truth.values.get(name, {}) for name in ("link_mass", "link_com", "link_inertia")]
+    """Links with their errors and what nobody knows they carry; only those that differ."""
+    effects = ("link_mass", "link_com", "link_inertia", "unknown_load")
+    named = [truth.values.get(name, {}) for name in effects]
     changed = {}
     for link in robot.links if any(named) else ():
-        mass, com, moment = (values.get(link, np.zeros(1)) for values in named)
+        mass, com, moment, load = (values.get(link, np.zeros(1)) for values in named)
         true = robot.inertia(link)
-        if true.mass < 1e-6:
+        if true.mass < 1e-6 or not any(np.any(x) for x in (mass, com, moment, load)):
             continue
         heavier = 1 + float(np.clip(mass[0], -LARGEST, LARGEST))
         larger = heavier * (1 + float(np.clip(moment[0], -LARGEST, LARGEST)))
-        changed[link] = Inertia.of(true.mass * heavier, true.com + com, true.tensor * larger)
+        moved = Inertia.of(true.mass * heavier, true.com + com, true.tensor * larger)
+        changed[link] = moved.plus(float(load[0]), np.array(moved.com))
     return changed
 
 
@@ -104,9 +103,9 @@ def _floor(robot: Robot, truth: Truth) -> Floor:
 
 
 def _finite_effort(robot: Robot) -> np.ndarray:
-    """Torque limits, or 1 N·m where a joint has none."""
-    effort = robot.joints.effort
-    return np.where((effort > 0) & np.isfinite(effort), effort, 1.0)
+    """Torque limits, or where a joint has none what its gain gives for half a radian."""
+    effort, kp = robot.joints.effort, robot.joints.kp
+    return np.where((effort > 0) & np.isfinite(effort), effort, np.maximum(kp / 2, 1e-3))
 
 
 def _finite_speed(robot: Robot) -> np.ndarray:

@@ -87,7 +87,7 @@ PLAIN = (
 
 def chosen(only: Iterable[str] | None) -> tuple[str, ...]:
     """The effects asked for, all by default, in the table's order."""
-    names = set(EFFECTS) if only is None else set(only)
+    names = set(EFFECTS) if only is None else {only} if isinstance(only, str) else set(only)
     for name in names - set(EFFECTS):
         raise unknown("effect", name, EFFECTS)
     return tuple(name for name in EFFECTS if name in names)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import operator
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,9 +58,11 @@ class Truth:
             seed: of the draw.
             only: names of effects; all by default.
         """
+        unit, seed = whole("unit", unit), whole("seed", seed)
         if unit < 1:
             raise ModelError(f"unit is {unit}; units of a robot are numbered from 1")
-        on = {name: size for name, size in sizes(preset).items() if name in chosen(only)}
+        wanted = chosen(only)
+        on = {name: size for name, size in sizes(preset).items() if name in wanted}
         values = {
             name: _draw(name, _owners(name, robot), size, (seed, robot.name, name), unit)
             for name, size in on.items()
@@ -74,6 +78,17 @@ class Truth:
         """The figure of an effect of the whole robot; zero where it is not on."""
         return float(self.values[effect]["robot"][0]) if effect in self.values else 0.0
 
+    @property
+    def key(self) -> str:
+        """Short hash of everything, or nothing where the unit is the nominal robot."""
+        if not self.values:
+            return ""
+        digest = hashlib.sha256(f"{self.unit} {self.seed}".encode())
+        for effect, values in self.values.items():
+            for name, numbers in values.items():
+                digest.update(f"{effect} {name} ".encode() + numbers.tobytes())
+        return digest.hexdigest()[:16]
+
     def write(self, path: str | Path) -> None:
         """Write every figure, by name and with its unit, as JSON."""
         effects = {
@@ -86,6 +101,14 @@ class Truth:
         }
         facts = {"robot": self.robot, "preset": self.preset, "unit": self.unit, "seed": self.seed}
         write_json(path, facts | {"effects": effects})
+
+
+def whole(name: str, value: int) -> int:
+    """A Python integer, whatever kind of whole number was given."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise ModelError(f"{name} is {value!r}; expected a whole number") from None
 
 
 def _owners(effect: str, robot: Robot) -> tuple[str, ...]:

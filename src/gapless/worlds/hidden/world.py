@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gapless.errors import unknown
+from gapless.errors import ModelError, unknown
 from gapless.recordings.conditions import Conditions
 from gapless.robots import Robot
-from gapless.worlds.chance import generator, reset_generator, sequence_generators
-from gapless.worlds.hidden.changes import hidden_effects, hidden_robot, loads
+from gapless.worlds.chance import sequence_generators
+from gapless.worlds.hidden.changes import hidden_effects, hidden_robot, loads, strengths
+from gapless.worlds.hidden.presets import EFFECTS, chosen
 from gapless.worlds.hidden.sensors import Sensors
 from gapless.worlds.hidden.truth import Truth
 from gapless.worlds.world import Health, Identity, State, Trajectory
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from gapless.worlds.physx import PhysxWorld
 
 ENGINES = ("mujoco", "physx")
-UNSTARTED = ("torque", "temperature")
-"""What a start does not have."""
 
 
 class HiddenWorld:
@@ -64,18 +63,21 @@ class HiddenWorld:
     ) -> None:
         if engine not in ENGINES:
             raise unknown("engine", engine, ENGINES)
+        only = None if only is None else chosen(only)
+        if engine == "physx":
+            only = _without_softness(only)
         truth = Truth.draw(robot, preset, unit, seed, only)
         self._robot, self._truth = robot, truth
         self._settings = {
             "preset": preset,
             "unit": unit,
             "seed": seed,
-            "only": None if only is None else tuple(only),
+            "only": only,
             "engine": engine,
             "physics_step": physics_step,
             "threads": threads,
         }
-        self._strength = 1 - truth.array("strength", robot.joints.names)
+        self._strength = strengths(robot, truth)
         self._inner = self._build(engine, rate, physics_step, threads)
         self._sensors = Sensors(
             delay=truth.number("sensor_delay"),
@@ -83,9 +85,9 @@ class HiddenWorld:
             resolution=truth.array("quantisation", robot.joints.names),
             strength=self._strength,
         )
-        self._chance_key = seed, f"sensors {unit}"
-        self._chance = generator(*self._chance_key)
-        self._before: State | None = None
+        self._chance_key = truth.seed, f"sensors {truth.unit}"
+        self._chance: list[np.random.Generator] = []
+        self._recent: list[State] = []
 
     def _build(
         self, engine: str, rate: float | None, physics_step: float, threads: int | None
@@ -115,7 +117,8 @@ class HiddenWorld:
     @property
     def identity(self) -> Identity:
         """Of the engine underneath; the truth is in it only as a hash."""
-        return self._inner.identity
+        inner = self._inner.identity
+        return replace(inner, effects_hash=self._truth.key or inner.effects_hash)
 
     @property
     def health(self) -> Health:
@@ -148,27 +151,28 @@ class HiddenWorld:
     ) -> None:
         """Put copies into a state; without `which` the number of copies becomes len(state)."""
         self._inner.reset(state, which, self._conditions(conditions))
-        if which is None or self._before is None:
-            self._before = state
-            self._chance = reset_generator(*self._chance_key, state.q, conditions)
+        drawn = sequence_generators(*self._chance_key, state.q, conditions)
+        if which is None:
+            self._recent, self._chance = [state], drawn
             return
-        kept = {n: np.array(a) for n, a in vars(self._before).items() if a is not None}
-        for name in [name for name in kept if name not in UNSTARTED]:
-            kept[name][which] = getattr(state, name)
-        self._before = State(**kept)
+        for copy, own in zip(np.arange(len(self._chance))[which], drawn, strict=True):
+            self._chance[copy] = own
+        self._recent = [_replaced(earlier, which, state) for earlier in self._recent]
 
     def step(self, target: np.ndarray, torque: np.ndarray | None = None) -> State:
         """Hold (n, J) targets for one control step; the log's view of what follows."""
-        now, before = self._inner.step(target, torque), self._before
-        pairs = {
-            name: np.stack([array if name in UNSTARTED else getattr(before, name), array], axis=1)
+        now = self._inner.step(target, torque)
+        # As many states as a sensor delay may still show.
+        shown = max(1, int(np.ceil(self._sensors.delay * self.rate)))
+        self._recent = [*self._recent, now][-shown - 1 :]
+        rows = {
+            name: np.stack([_known(past, name, array) for past in self._recent], axis=1)
             for name, array in vars(now).items()
             if array is not None
         }
-        self._before = now
-        seen = Trajectory(**pairs, valid=np.ones((len(now), 2), bool))
-        logged = self._sensors.log(seen, self.rate, [self._chance] * len(now))
-        return State(**{name: getattr(logged, name)[:, 1] for name in pairs})
+        seen = Trajectory(**rows, valid=np.ones((len(now), len(self._recent)), bool))
+        logged = self._sensors.log(seen, self.rate, self._chance)
+        return State(**{name: getattr(logged, name)[:, -1] for name in rows})
 
     def rollout(
         self,
@@ -204,3 +208,25 @@ class HiddenWorld:
             payloads=loads(self._robot, known, self._truth),
             gains={j: (kp * weak[j], kd * weak[j]) for j, (kp, kd) in told.gains.items()},
         )
+
+
+def _without_softness(only: tuple[str, ...] | None) -> tuple[str, ...]:
+    """PhysX has hard contacts: soft floors are left out, and refused where asked for by name."""
+    if only is not None and "floor_softness" in only and len(only) < len(EFFECTS):
+        raise ModelError("PhysX has no soft contacts, so floor_softness needs engine='mujoco'")
+    return tuple(name for name in only or EFFECTS if name != "floor_softness")
+
+
+def _known(state: State, name: str, otherwise: np.ndarray) -> np.ndarray:
+    """What a state has of a name; a start has no torque and no temperature."""
+    found = getattr(state, name)
+    return otherwise if found is None else found
+
+
+def _replaced(state: State, which: np.ndarray, other: State) -> State:
+    """A state in which some copies are those of another one."""
+    arrays = {name: np.array(array) for name, array in vars(state).items() if array is not None}
+    for name, array in arrays.items():
+        if getattr(other, name) is not None:
+            array[which] = getattr(other, name)
+    return State(**arrays)

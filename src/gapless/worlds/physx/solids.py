@@ -61,7 +61,8 @@ def _has_partner(model: mujoco.MjModel) -> np.ndarray:
 
 def _ignored_pairs(model: mujoco.MjModel) -> list[set[int]]:
     """Links the model excludes, and links that overlap at home: PhysX would burst them apart."""
-    pairs = [{int(word) >> 16, int(word) & 0xFFFF} for word in model.exclude_signature]
+    links = [int(link) for link in model.body_weldid]
+    pairs = [{links[word >> 16], links[word & 0xFFFF]} for word in model.exclude_signature]
     data = mujoco.MjData(model)
     mujoco.mj_resetDataKeyframe(model, data, model.key(HOME).id)
     mujoco.mj_forward(model, data)
