@@ -70,7 +70,7 @@ def test_a_flat_body_can_be_loaded(tmp_path: Path) -> None:
 )
 def test_what_belongs_to_no_body_is_refused(figures: tuple) -> None:
     """Negative masses and moments that no mass distribution has."""
-    with pytest.raises(ModelError, match="inertia|body"):
+    with pytest.raises(ModelError, match=r"inertia|body"):
         Inertia(*figures)
 
 

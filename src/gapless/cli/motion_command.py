@@ -57,6 +57,10 @@ class MotionArguments:
     """Make the motion smaller and slower until it breaks no limit."""
     force: bool = False
     """Save it although it breaks limits."""
+    about: tuple[str, ...] = ()
+    """Parameters that an optimal motion tells about: kp, kd, frictionloss, armature, ..."""
+    foot: str | None = None
+    """Foot or hand that an ellipsoid moves: left, right, a link or an end effector."""
     out: Path | None = None
     """File (.npz or .csv) for the motion; a folder where there are several."""
     overwrite: bool = False
@@ -122,7 +126,12 @@ def _made(args: MotionArguments, robot: Robot) -> list[Motion]:
     from gapless.motions.levels import LEVELS
 
     name = str(args.name)
-    options = {"joints": args.joints or None, "amplitude": args.amplitude}
+    options = {
+        "joints": args.joints or None,
+        "amplitude": args.amplitude,
+        "about": args.about or None,
+        "foot": args.foot,
+    }
     given = {key: value for key, value in options.items() if value is not None}
     if name in CATALOGUE:
         return [make(name, robot, args.seconds, rate=args.rate, seed=args.seed, **given)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +38,21 @@ class Maker:
         return {p.name: None if p.default is p.empty else p.default for p in parameters}
 
 
+def _optimal(
+    robot: Robot,
+    seconds: float,
+    rate: float | None = None,
+    *,
+    seed: int = 0,
+    about: Sequence[str] = ("kp", "kd", "frictionloss", "armature"),
+    candidates: int = 48,
+) -> Motion:
+    """`gapless.motions.optimal.optimal`, loaded with its engine when it is asked for."""
+    from gapless.motions.optimal import optimal
+
+    return optimal(robot, seconds, rate, about=about, seed=seed, candidates=candidates)
+
+
 CATALOGUE: dict[str, Maker] = {
     "ramp": Maker(waves.ramp, "even speed to one bound, to the other and home, joint by joint"),
     "steps": Maker(waves.steps, "random levels, held, joint by joint"),
@@ -49,6 +64,7 @@ CATALOGUE: dict[str, Maker] = {
     "waypoints": Maker(postures.waypoints, "random postures joined by minimum-jerk moves"),
     "hold": Maker(postures.hold, "random postures, each held against gravity"),
     "ellipsoid": Maker(ellipsoid, "a foot or hand over the surface of an ellipsoid"),
+    "optimal": Maker(_optimal, "what tells most about chosen parameters (D-optimal); minutes"),
     "stand": Maker(stand, "squats and sways over planted feet while the arms swing"),
 }
 """Name -> how it is made; `make` calls it."""
