@@ -187,8 +187,15 @@ def _table(collection: Collection) -> Table:
 
 def _summary(collection: Collection, figures: dict[str, Any], out: Path) -> str:
     from gapless.collect.presets import SIMLIFTER_HOURS
+    from gapless.motions.catalogue import CATALOGUE
+    from gapless.motions.levels import LEVELS
 
     lines = []
+    asked = [*collection.plan["levels"], *collection.plan["motions"]]
+    if unused := [
+        name for name in asked if name in (*LEVELS, *CATALOGUE) and name not in collection.motions
+    ]:
+        lines.append(f"no motion of {', '.join(unused)}: --hours is too short for one of each")
     if collection.left_out:
         lost = len(collection.left_out)
         lines.append(f"{lost} sequences diverged or fell and were left out; see README")

@@ -59,7 +59,7 @@ class Tally:
             raise SimulationError(
                 f"{len(self.left_out)} of {self.total} sequences did not end well, the first: "
                 f"{first['sequence']}, {first['what']} at {first['seconds']} s; use a smaller "
-                "--physics-step, gentler motions or lighter payloads"
+                "--physics-step, gentler motions or lighter payloads, with --restart"
             )
 
 
@@ -102,7 +102,9 @@ def collect(
     require_matplotlib()
     chosen, out = repertoire(plan), Path(out)
     with working(out, plan, restart) as finished:
-        if not finished:
+        if finished:
+            Collection.open(out).require(_figures(chosen))
+        else:
             _collect(plan, chosen, out, progress or (lambda _: None), command)
     if truth is not None:
         write_truths(plan, chosen.robot, Path(truth))
@@ -122,9 +124,16 @@ def _collect(
         _make(plan, chosen, job, tally, progress)
     counts = {level: chosen.levels.count(level) for level in dict.fromkeys(chosen.levels)}
     stored = tuple(_stored(job) for job in jobs)
-    collection = Collection(out, plan.to_dict(), stored, counts, tuple(tally.left_out))
+    collection = Collection(
+        out, plan.to_dict(), stored, counts, tuple(tally.left_out), _figures(chosen)
+    )
     write_card(collection, chosen.robot, command)
     collection.save()
+
+
+def _figures(chosen: Repertoire) -> dict[str, str]:
+    """What files decide: hashes of the robot and of the motions."""
+    return {"robot_figures": chosen.robot.fingerprint(), "motion_samples": chosen.fingerprint()}
 
 
 def _make(
@@ -135,9 +144,8 @@ def _make(
     groups = batches(job.sequences, targets, plan.batch)
     key = plan.to_dict() | {
         "dataset": f"{job.split}/{job.rate}hz",
-        "robot_figures": robot.fingerprint(),
-        "motion_samples": chosen.fingerprint(),
         "software": artifact.provenance(),
+        **_figures(chosen),
     }
     if is_finished(job.path, key):
         _skip(groups, targets, read_notes(job.path), tally)
@@ -179,8 +187,10 @@ def _simulated(
 ) -> Iterator[Played]:
     """Play batch after batch; a unit's world is built when its first batch comes."""
     replica, target, unit = replica_world(plan, chosen.robot, rate), None, None
-    free = chosen.robot.mount == "free"
-    starts = Balance(chosen.robot, rate) if free else Starts(plan, replica)
+    starts = Starts(plan, replica)
+    if chosen.robot.mount == "free":
+        starts = Balance(chosen.robot, rate, plan.physics_step)
+        starts.require(targets)
     for batch in groups:
         if target is None or batch[0].unit != unit:
             unit = batch[0].unit

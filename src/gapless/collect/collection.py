@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,6 +66,7 @@ class Collection:
         datasets: what is stored.
         motions: level or source -> number of distinct motions.
         left_out: sequences that did not end well, what happened, and when.
+        figures: hashes of the robot and of the motions.
     """
 
     path: Path
@@ -73,6 +74,7 @@ class Collection:
     datasets: tuple[Stored, ...]
     motions: dict[str, int]
     left_out: tuple[dict[str, Any], ...] = ()
+    figures: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def open(cls, path: str | Path) -> Collection:
@@ -85,12 +87,30 @@ class Collection:
         facts = artifact.read_json(path / FILE)
         if not isinstance(facts, dict) or any(name not in facts for name in _FIELDS):
             raise FormatError(f"{path / FILE} lacks {_FIELDS}; restore the file")
+        if facts.get("format") != FORMAT:
+            raise FormatError(
+                f"{path / FILE} has format {facts.get('format')!r}, this version reads {FORMAT!r}"
+            )
         try:
             datasets = tuple(Stored(**entry) for entry in facts["datasets"])
-        except TypeError as error:
+            left_out, figures = tuple(facts["left_out"]), dict(facts.get("figures", {}))
+        except (TypeError, ValueError) as error:
             raise FormatError(f"{path / FILE} is damaged ({error}); restore the file") from error
-        left_out = tuple(facts["left_out"])
-        return cls(path, facts["plan"], datasets, facts["motions"], left_out)
+        return cls(path, facts["plan"], datasets, facts["motions"], left_out, figures)
+
+    def require(self, figures: Mapping[str, str]) -> None:
+        """Refuse a finished collection of other files, or one that lost a dataset."""
+        problems = [
+            f"{s.name} is missing" for s in self.datasets if not (self.path / s.name).is_dir()
+        ]
+        problems += [
+            f"{name} changed" for name in figures if figures[name] != self.figures.get(name)
+        ]
+        if problems:
+            raise ArtifactError(
+                f"{self.path} is finished, but {'; '.join(problems)}; choose another --out, or "
+                "start over with --restart"
+            )
 
     @staticmethod
     def is_at(path: str | Path) -> bool:
@@ -152,7 +172,7 @@ def _refuse_foreign(path: Path) -> None:
     """A collection must not be mixed with what somebody else keeps there."""
     if not path.exists() or Collection.is_at(path):
         return
-    if not path.is_dir() or any(entry.name != _LOCK for entry in path.iterdir()):
+    if not path.is_dir() or any(".collecting" not in entry.name for entry in path.iterdir()):
         raise ArtifactError(f"{path} is no collection and not empty; choose another --out")
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from gapless.collect.plan import Plan, PlannedSequence
 from gapless.collect.starting import Starts, conditions_of
-from gapless.motions.balance import Balance
+from gapless.motions.balance import Balance, on_its_feet
 from gapless.recordings.conditions import Conditions
 from gapless.recordings.recording import Recording
 from gapless.worlds.mujoco import MujocoWorld
@@ -18,8 +18,6 @@ from gapless.worlds.world import Trajectory, World
 
 PAIRED = ("q", "dq", "torque", "base_pos", "base_quat_wxyz")
 """What is kept of the replica, as sim_..."""
-FALLEN = 0.7
-"""A robot whose base is below this share of its height at the start has fallen."""
 
 
 def batches(
@@ -79,8 +77,7 @@ class Played:
         """What can happen to a sequence, and (n, T+1) whether it has not."""
         courses = [("robot diverged", self.real.valid), ("replica diverged", self.sim.valid)]
         if self.real.base_pos is not None:
-            height = self.real.base_pos[..., 2]
-            courses.append(("robot fell", height > FALLEN * height[:, :1]))
+            courses.append(("robot fell", on_its_feet(self.real)))
         return courses
 
     def recordings(self) -> Iterator[Recording]:

@@ -60,6 +60,12 @@ def repertoire(plan: Plan) -> Repertoire:
     pairs = [(motion, "file") for motion in files[: counts.pop("file")]]
     for source, count in counts.items():
         pairs += [(motion, source) for motion in _drawn(plan, robot, source, count)]
+    _refuse_twins([motion.name for motion, _ in pairs])
+    # Levels are drawn within the limits; anything else is checked with the heaviest load.
+    loaded = robot.with_payloads(plan.loads(robot, max(plan.payloads)))
+    for motion, source in pairs:
+        if source not in plan.levels:
+            _refuse_unsafe(motion, loaded)
     return Repertoire(robot, *(tuple(column) for column in zip(*pairs, strict=True)))
 
 
@@ -101,22 +107,26 @@ def _drawn(plan: Plan, robot: Robot, source: str, count: int) -> list[Motion]:
 def _files(plan: Plan, robot: Robot) -> list[Motion]:
     named = [name for name in plan.motions if name not in CATALOGUE]
     motions = [motion for name in named for motion in _read(name, robot)]
-    names = [motion.name for motion in motions]
+    return motions
+
+
+def _refuse_twins(names: list[str]) -> None:
+    """Sequences are told apart by the names of their motions."""
     if twice := [name for name in names if names.count(name) > 1]:
         raise DataError(f"two motions are named {twice[0]!r}; rename one of the files")
-    return motions
+
+
+def _refuse_unsafe(motion: Motion, robot: Robot) -> None:
+    report = check_motion(motion, robot)
+    if not report.ok:
+        raise DataError(
+            f"motion {motion.name!r} leaves the limits of {robot.name}:\n{report}\n"
+            "make it fit (gapless motion ... --fit --out FILE) and play the file, or choose another"
+        )
 
 
 def _read(name: str, robot: Robot) -> list[Motion]:
-    """The motions of a file or folder; what the robot must not be asked to do is refused."""
+    """The motions of a file or folder."""
     if not Path(name).suffix and not Path(name).exists():
         raise unknown("motion", name, CATALOGUE)
-    motions = read_motions(name, robot)
-    for motion in motions:
-        report = check_motion(motion, robot)
-        if not report.ok:
-            raise DataError(
-                f"{name}: motion {motion.name!r} leaves the limits of {robot.name}:\n{report}\n"
-                "scale it into them first (gapless motion ... --fit), or choose another"
-            )
-    return motions
+    return read_motions(name, robot)

@@ -8,11 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from gapless.collect.plan import Plan, PlannedSequence
+from gapless.errors import SimulationError
 from gapless.recordings.conditions import Conditions
 from gapless.worlds.mujoco import MujocoWorld
 from gapless.worlds.world import State
 
-SETTLE, DAMPED = 2.0, 10.0
+SETTLE, DAMPED = 6.0, 3.0
 """Seconds that the replica holds a first target, and how much stronger it is damped meanwhile."""
 
 
@@ -51,8 +52,14 @@ class Starts:
         told = [conditions_of(self._plan, s, self._replica) for s in sequences]
         told = [replace(conditions, gains=self._gains) for conditions in told]
         played = self._replica.rollout(start, held, conditions=told)
-        rest = np.where(played.valid[:, -1:], played.q[:, -1], first)
-        self._known |= {(s.motion, s.payload): q for s, q in zip(sequences, rest, strict=True)}
+        lost = [s.id for s, good in zip(sequences, played.valid[:, -1], strict=True) if not good]
+        if lost:
+            raise SimulationError(
+                f"the nominal robot diverges while it holds the start of {lost[0]}; use a smaller "
+                "--physics-step or a lighter payload"
+            )
+        for sequence, q in zip(sequences, played.q[:, -1], strict=True):
+            self._known[sequence.motion, sequence.payload] = q
 
 
 def conditions_of(plan: Plan, sequence: PlannedSequence, replica: MujocoWorld) -> Conditions:

@@ -8,7 +8,7 @@ sees what a log shows, so it also keeps a robot up that differs from its model. 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from scipy.linalg import LinAlgError, solve_discrete_are
@@ -40,6 +40,7 @@ class Balance:
     Args:
         robot: mounted "free".
         rate: control steps per second; the robot's own by default.
+        physics_step: longest physics step, s.
 
     Attributes:
         start: the standing pose, one copy.
@@ -49,7 +50,9 @@ class Balance:
         logged, commands = balance.play(world, make("stand", robot).targets(robot, 50)[None])
     """
 
-    def __init__(self, robot: Robot, rate: float | None = None) -> None:
+    def __init__(
+        self, robot: Robot, rate: float | None = None, physics_step: float = 0.002
+    ) -> None:
         if robot.mount != "free":
             raise SimulationError(
                 f"{robot.name} is mounted {robot.mount!r}; only a robot on the floor can balance, "
@@ -57,7 +60,7 @@ class Balance:
             )
         # Dry friction hides small deviations from a linearisation.
         self._robot = robot.with_joints(frictionloss=0.0)
-        self._world = MujocoWorld(self._robot, rate)
+        self._world = MujocoWorld(self._robot, rate, physics_step=physics_step)
         pose = np.tile(robot.joints.default, (1, round(SETTLE_SECONDS * self._world.rate), 1))
         settled = self._reference(self._world.home(), pose)
         self.start, self._sag = _plain(settled[:, -1]), self._offsets(settled)[0, -1]  # type: ignore[index]
@@ -69,15 +72,22 @@ class Balance:
         stiff = self._robot.with_joints(
             kp=STIFFER * joints.kp, kd=STIFFER**0.5 * joints.kd, effort=STIFFER * joints.effort
         )
-        smooth = MujocoWorld(stiff, FINER * self._world.rate)
-        played = smooth.rollout(start, _finer(targets, FINER))[:, ::FINER]  # type: ignore[index]
-        height = played.base_pos[..., 2]  # type: ignore[index]
-        if not played.valid.all() or (height < FALLEN * height[:, :1]).any():
+        smooth = self._world.variant(robot=stiff, rate=FINER * self._world.rate)
+        return smooth.rollout(start, _finer(targets, FINER))[:, ::FINER]  # type: ignore[index]
+
+    def require(self, motions: Mapping[str, np.ndarray]) -> None:
+        """Refuse, by name, motions ((T, J) targets) in which even a stiff robot falls."""
+        fallen = [name for name, targets in motions.items() if not self._stands(targets[None])]
+        if fallen:
             raise SimulationError(
-                f"even a stiff {self._robot.name} does not stay on its feet in this motion; "
-                "make it smaller or slower"
+                f"even a stiff {self._robot.name} does not stay on its feet in "
+                f"{', '.join(fallen[:3])}{' ...' if len(fallen) > 3 else ''} ({len(fallen)} of "
+                f"{len(motions)} motions); make them smaller or slower, or fix the robot's root"
             )
-        return played
+
+    def _stands(self, targets: np.ndarray) -> bool:
+        played = self._reference(self.start[np.zeros(len(targets), int)], targets)
+        return bool(played.valid.all() and on_its_feet(played).all())
 
     def _offsets(self, reference: Trajectory) -> np.ndarray:
         """How far targets must be ahead of the joints for the torques of a reference, rad."""
@@ -122,6 +132,8 @@ class Balance:
             What the world shows, and the (n, T, J) commands that were given.
         """
         reference = self._reference(self.start[np.zeros(len(targets), int)], targets)
+        if not reference.valid.all() or not on_its_feet(reference).all():
+            self.require({f"motion {i}": targets[i] for i in range(len(targets))})
         ahead = self._offsets(reference)
         state = self.start[np.zeros(len(targets), int)]
         world.reset(state, conditions=conditions)
@@ -135,6 +147,12 @@ class Balance:
             state = world.step(commands[:, t])
             seen.append(state)
         return _trajectory(seen, world), commands
+
+
+def on_its_feet(played: Trajectory) -> np.ndarray:
+    """(n, T+1) whether a free robot has not fallen."""
+    height = played.base_pos[..., 2]  # type: ignore[index]
+    return height > FALLEN * height[:, :1]
 
 
 def _finer(targets: np.ndarray, times: int) -> np.ndarray:
