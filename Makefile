@@ -38,6 +38,8 @@ benchmark: setup ## speed and memory, each against a named baseline of the same 
 	$(BIN)/python benchmarks/replay_speed.py
 	$(BIN)/python benchmarks/import_speed.py
 	$(BIN)/python benchmarks/memory.py
+	$(BIN)/python benchmarks/collect_speed.py
+	$(BIN)/python benchmarks/optimal_excitation.py --robot so101_pair --seconds 8
 
 clean:           ## remove what the other targets made
 	rm -rf .venv out .pytest_cache .ruff_cache

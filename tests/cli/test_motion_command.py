@@ -88,10 +88,38 @@ def test_several_motions_go_into_a_folder_or_one_is_picked(tmp_path: Path) -> No
         (["chirp"], "which robot"),
         (["chrip", "--robot", "so101"], "Did you mean 'chirp'"),
         (["per_joint", "--robot", "so101", "--amplitude", "0.5"], "--amplitude: only for"),
-        (["chirp", "--robot", "so101", "--out", "chirp.pkl", "--seconds", "6"], "pkl"),
+        (["per_joint", "--robot", "so101", "--count", "0"], "--count is 0; give 1 or more"),
+        (["chirp", "--robot", "so101", "--count", "2"], "--count: only for a level"),
+        (["chirp", "--robot", "so101", "--file-rate", "50"], "--file-rate: only for a file"),
+        (["chirp", "--robot", "so101", "--seed", "-1"], "--seed is -1"),
+        (["waypoints", "--robot", "so101", "--seconds", "nan"], "seconds is nan"),
+        (["multisine", "--robot", "so101", "--seconds", "6", "--lead-in", "-3"], "lead-in is -3"),
+        (["multisine", "--robot", "so101", "--seconds", "6", "--lead-in", "nan"], "lead-in is nan"),
     ],
 )
 def test_mistakes_are_explained(arguments: list[str], problem: str) -> None:
     """With what to type instead."""
     with pytest.raises(GaplessError, match=problem):
         run(arguments)
+
+
+@pytest.mark.parametrize("flag", ["--seconds", "--seed", "--count"])
+def test_a_file_refuses_what_only_made_motions_know(wild: Path, flag: str) -> None:
+    """Nothing is ignored in silence."""
+    with pytest.raises(GaplessError, match=f"{flag}: only for .*wild.csv is a file"):
+        run([str(wild), "--robot", "so101", flag, "2"])
+
+
+def test_a_wrong_suffix_is_refused_before_any_work(
+    wild: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No motion is made, and none that was read is checked."""
+
+    def work(*_: object, **__: object) -> None:
+        raise AssertionError("work was done")
+
+    monkeypatch.setattr("gapless.motions.make", work)
+    monkeypatch.setattr("gapless.motions.limits.check_motion", work)
+    for name in ("chirp", str(wild)):
+        with pytest.raises(GaplessError, match=r"not as '\.pkl'"):
+            run([name, "--robot", "so101", "--out", "chirp.pkl"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -98,3 +100,15 @@ def test_what_cannot_be_fitted_says_what_remains(arms: Robot) -> None:
     weak = arms.with_joints(effort={"left_elbow_joint": 1.0})
     with pytest.raises(DataError, match=r"x0, in the default pose, left_elbow_joint: torque"):
         fit_motion(bump(weak, left_elbow_joint=-0.3), weak)
+
+
+def test_a_motion_that_fits_only_at_rest_is_refused() -> None:
+    """A base in millimetres tips the robot however small the motion; nothing still is returned."""
+    robot = Robot.load("g1")
+    motion = bump(robot, left_elbow_joint=0.6)
+    time = np.arange(len(motion))[:, None] / motion.rate
+    pos = 1000 * (np.array([0, 0, robot.standing_height]) + 0.3 * np.sin(6 * time) * [1, 0, 0])
+    with pytest.raises(
+        DataError, match=r"cannot be fitted to g1: even at amplitude x0\.0.* tipping"
+    ):
+        fit_motion(replace(motion, base_pos=pos), robot)

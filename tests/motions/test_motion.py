@@ -89,7 +89,11 @@ def test_files_keep_everything(wave: Motion, tmp_path: Path, suffix: str) -> Non
         ({"rate": 0}, "rate is 0"),
         ({"joints": ("a", "a")}, "named twice"),
         ({"joints": ("a",)}, r"q has shape \(101, 2\), expected \(101, 1\)"),
-        ({"q": np.full((101, 2), np.nan)}, "q is not finite at sample 0"),
+        (
+            {"q": np.where(np.arange(202).reshape(101, 2) == 7, np.nan, 0.0)},
+            r"q of 'Rotation' is not finite at 0\.060 s \(sample 3\)",
+        ),
+        ({"base_quat_wxyz": np.zeros((101, 4))}, r"length 0 at 0\.000 s \(sample 0\)"),
         ({"base_pos": np.zeros((3, 3))}, "base_pos has shape"),
     ],
 )
@@ -109,6 +113,9 @@ def test_files_that_are_no_motion_are_refused(tmp_path: Path) -> None:
     np.savez(tmp_path / "b.npz", joints=np.array([{}]), rate=1.0, q=np.zeros((3, 1)))
     with pytest.raises(FormatError, match="Python objects"):
         Motion.load(tmp_path / "b.npz")
+    (tmp_path / "b.csv").write_text("time,j,base_x\n0,1,0\n1,2,0\n")
+    with pytest.raises(FormatError, match=r"lacks the columns \['base_y', 'base_z'\]"):
+        Motion.load(tmp_path / "b.csv")
     (tmp_path / "a.csv").write_text("time,j\n0,1\n1,2\n5,3\n")
     with pytest.raises(FormatError, match="not uniform"):
         Motion.load(tmp_path / "a.csv")

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gapless.errors import FormatError, NameMismatchError
+from gapless.errors import DataError, FormatError, NameMismatchError
 from gapless.motions import Motion, read_motions
 from gapless.recordings import Dataset
 from gapless.recordings.recording import Recording
@@ -68,6 +68,20 @@ def test_rows_without_a_header_have_their_quaternion_last_first(
     assert motion.base_quat_wxyz is not None and np.allclose(motion.base_quat_wxyz[0], TURN)
 
 
+def test_a_base_without_bodies_or_turns_is_refused(
+    tmp_path: Path, q: np.ndarray, so101: Robot
+) -> None:
+    """An .npz without any body, rows whose quaternion is all zero, a rate of zero."""
+    np.savez(tmp_path / "a.npz", fps=30, joint_pos=q, body_pos_w=np.zeros((20, 0, 3)))
+    with pytest.raises(FormatError, match=r"body_pos_w has shape \(20, 0, 3\): no body"):
+        read_motions(tmp_path / "a.npz", so101, joint_order=NAMES)
+    np.savetxt(tmp_path / "a.csv", np.hstack([np.zeros((20, 7)), q]), delimiter=",")
+    with pytest.raises(DataError, match="base_quat_wxyz has length 0"):
+        read_motions(tmp_path / "a.csv", so101, joint_order=NAMES)
+    with pytest.raises(FormatError, match="rate of the file is '0'"):
+        read_motions(tmp_path / "a.csv", so101, joint_order=NAMES, rate=0)
+
+
 def test_pickles_of_motions_are_read_without_running_them(tmp_path: Path, q: np.ndarray) -> None:
     """ASAP's layout; anything else in a pickle is refused."""
     robot = Robot.load("g1_23dof")
@@ -75,7 +89,8 @@ def test_pickles_of_motions_are_read_without_running_them(tmp_path: Path, q: np.
     (tmp_path / "a.pkl").write_bytes(pickle.dumps({"kick": clip, "walk": clip}))
     motions = read_motions(tmp_path, robot)
     assert [m.name for m in motions] == ["kick", "walk"]
-    assert motions[0].rate == 30 and np.allclose(motions[0].base_quat_wxyz[0], TURN)
+    base = motions[0].base_quat_wxyz
+    assert motions[0].rate == 30 and base is not None and np.allclose(base[0], TURN)
     (tmp_path / "b.pkl").write_bytes(pickle.dumps(Path("x")))
     with pytest.raises(FormatError, match="refused"):
         read_motions(tmp_path, robot)
@@ -106,10 +121,12 @@ def test_joints_of_another_robot_are_refused(tmp_path: Path, q: np.ndarray, so10
         read_motions(tmp_path / "wave.npz", so101)
 
 
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize(
     ("name", "content", "problem"),
     [
         ("a.txt", "", "is empty"),
+        ("a.txt", "gripper\n", "no rows of numbers"),
         ("a.txt", "gripper\nx\n", "SAGE text"),
         ("a.txt", "gripper\n1\n1,2\n", "SAGE text"),
         ("a.csv", "a,b\n1,2\n", "a .csv of numbers"),

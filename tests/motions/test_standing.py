@@ -51,3 +51,10 @@ def test_a_squat_too_deep_is_refused() -> None:
     """The foot that loses its place is named."""
     with pytest.raises(DataError, match=r"ankle_roll_link.*smaller depth"):
         stand(Robot.load("g1"), 2.0, depth=0.7)
+
+
+@pytest.mark.parametrize("seconds", [0, 0.01, np.nan])
+def test_too_short_a_motion_is_refused(seconds: float) -> None:
+    """Fewer than two samples are none."""
+    with pytest.raises(DataError, match=r"s at 50\.0 Hz is no motion"):
+        stand(Robot.load("g1"), seconds, 50)

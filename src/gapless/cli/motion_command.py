@@ -16,6 +16,13 @@ if TYPE_CHECKING:
     from gapless.motions import Motion
     from gapless.motions.limits import MotionReport
 
+FLAGS = {
+    "a motion of the catalogue": ("seconds", "seed", "joints", "amplitude", "about", "foot"),
+    "a level": ("seconds", "seed", "count"),
+    "a file": ("joint_order", "file_rate"),
+}
+"""What a motion comes from -> the flags that not every one of them knows."""
+
 
 @dataclass(frozen=True)
 class MotionArguments:
@@ -37,14 +44,14 @@ class MotionArguments:
     """Length of a motion that is made; 20 by default, or 10 for each joint that takes its turn."""
     rate: float | None = None
     """Samples per second; the robot's, or the file's, by default."""
-    seed: int = 0
-    """Of what is random."""
+    seed: int | None = None
+    """Of what is random in a motion that is made; 0 by default."""
     joints: tuple[str, ...] = ()
     """Joints or joint groups that move; all by default."""
     amplitude: float | None = None
     """Share of the range that is used."""
-    count: int = 1
-    """How many motions of a level."""
+    count: int | None = None
+    """How many motions of a level; 1 by default."""
     joint_order: tuple[str, ...] = ()
     """Joint names of a file that carries none; "robot" says that the order is the robot's."""
     file_rate: float | None = None
@@ -75,7 +82,7 @@ def run(arguments: list[str]) -> int:
     """Parse and run."""
     args = parse(MotionArguments, "motion", arguments)
     from gapless.cli import motion_tables as tables
-    from gapless.cli.motion_output import draw, save
+    from gapless.cli.motion_output import check_suffix, draw, save
 
     if args.name is None:
         console().print(tables.catalogue())
@@ -83,8 +90,14 @@ def run(arguments: list[str]) -> int:
     if args.robot is None:
         raise DataError(f"which robot? gapless motion {args.name} --robot g1")
     check_outputs(args.json, args.out, args.plot)
+    source = _source(args.name)
+    _check_flags(args, source)
+    if source != "a file":
+        check_suffix(args.out, 1 if args.pick else args.count or 1)
     robot = Robot.load(args.robot, mount=args.mount, lock=args.lock)
-    checked = [_check(motion, robot, args) for motion in _motions(args, robot)]
+    motions = _motions(args, robot, source)
+    check_suffix(args.out, len(motions))
+    checked = [_check(motion, robot, args) for motion in motions]
     for table in tables.report(checked, robot):
         console().print(table)
     save_json(args.json, {motion.name: report.to_dict() for motion, report in checked})
@@ -104,13 +117,40 @@ def _check(motion: Motion, robot: Robot, args: MotionArguments) -> tuple[Motion,
 
     if args.rate is not None:
         motion = motion.resampled(args.rate)
-    if args.lead_in > 0:
+    if args.lead_in != 0:
         motion = motion.with_lead_in(robot, args.lead_in)
     return fit_motion(motion, robot) if args.fit else (motion, check_motion(motion, robot))
 
 
-def _motions(args: MotionArguments, robot: Robot) -> list[Motion]:
-    found = _made(args, robot) or _read(args, robot)
+def _source(name: str) -> str:
+    """What a motion comes from, a key of FLAGS; a name of the catalogue hides a file."""
+    from gapless.motions import CATALOGUE
+    from gapless.motions.levels import LEVELS
+
+    if name in CATALOGUE:
+        return "a motion of the catalogue"
+    if name in LEVELS:
+        return "a level"
+    if not Path(name).exists():
+        raise unknown("motion, and no file,", name, (*CATALOGUE, *LEVELS))
+    return "a file"
+
+
+def _check_flags(args: MotionArguments, source: str) -> None:
+    """Refuse what would be ignored, and numbers that mean nothing."""
+    for flag in dict.fromkeys(flag for flags in FLAGS.values() for flag in flags):
+        if flag not in FLAGS[source] and getattr(args, flag) not in (None, ()):
+            kinds = " or ".join(kind for kind, flags in FLAGS.items() if flag in flags)
+            option = flag.replace("_", "-")
+            raise DataError(f"--{option}: only for {kinds}, and {args.name} is {source}")
+    if args.seed is not None and args.seed < 0:
+        raise DataError(f"--seed is {args.seed}; give 0 or more")
+    if args.count is not None and args.count < 1:
+        raise DataError(f"--count is {args.count}; give 1 or more")
+
+
+def _motions(args: MotionArguments, robot: Robot, source: str) -> list[Motion]:
+    found = _read(args, robot) if source == "a file" else _made(args, robot)
     if args.pick is None:
         return found
     picked = [motion for motion in found if motion.name == args.pick]
@@ -120,12 +160,14 @@ def _motions(args: MotionArguments, robot: Robot) -> list[Motion]:
 
 
 def _made(args: MotionArguments, robot: Robot) -> list[Motion]:
-    """The motion of the catalogue, or those of a level; nothing where the name is neither."""
+    """The motion of the catalogue, or those of a level."""
     from gapless.motions import CATALOGUE, level_motions, make
     from gapless.motions.catalogue import TOGETHER
-    from gapless.motions.levels import LEVELS
 
-    name = str(args.name)
+    name, seed = str(args.name), args.seed or 0
+    if name not in CATALOGUE:
+        seconds = TOGETHER if args.seconds is None else args.seconds
+        return level_motions(robot, name, args.count or 1, seconds, args.rate, seed)
     options = {
         "joints": args.joints or None,
         "amplitude": args.amplitude,
@@ -133,22 +175,11 @@ def _made(args: MotionArguments, robot: Robot) -> list[Motion]:
         "foot": args.foot,
     }
     given = {key: value for key, value in options.items() if value is not None}
-    if name in CATALOGUE:
-        return [make(name, robot, args.seconds, rate=args.rate, seed=args.seed, **given)]
-    if given:
-        flags = ", ".join(f"--{key}" for key in given)
-        raise DataError(f"{flags}: only for motions of the catalogue ({', '.join(CATALOGUE)})")
-    if name in LEVELS:
-        seconds = TOGETHER if args.seconds is None else args.seconds
-        return level_motions(robot, name, args.count, seconds, args.rate, args.seed)
-    return []
+    return [make(name, robot, args.seconds, rate=args.rate, seed=seed, **given)]
 
 
 def _read(args: MotionArguments, robot: Robot) -> list[Motion]:
-    from gapless.motions import CATALOGUE, read_motions
-    from gapless.motions.levels import LEVELS
+    from gapless.motions import read_motions
 
-    name = str(args.name)
-    if not Path(name).exists():
-        raise unknown("motion, and no file,", name, (*CATALOGUE, *LEVELS))
-    return read_motions(name, robot, joint_order=args.joint_order or None, rate=args.file_rate)
+    order = args.joint_order or None
+    return read_motions(str(args.name), robot, joint_order=order, rate=args.file_rate)

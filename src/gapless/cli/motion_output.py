@@ -12,8 +12,15 @@ import numpy as np
 from gapless.artifact import file_name, staged, write_bytes_atomic
 from gapless.cli.terminal import console
 from gapless.motions import Motion
+from gapless.motions.files import suffix
 from gapless.motions.limits import MotionReport
 from gapless.robots import Robot
+
+
+def check_suffix(out: Path | None, count: int) -> None:
+    """Refuse a file that cannot hold a motion before the work starts; several need a folder."""
+    if out is not None and count == 1:
+        suffix(out)
 
 
 def save(motions: Sequence[Motion], out: Path | None, overwrite: bool) -> None:

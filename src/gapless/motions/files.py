@@ -24,7 +24,7 @@ SUFFIXES = (".npz", ".csv")
 
 def save(motion: Motion, path: Path) -> Path:
     """Write a motion by the suffix of its path."""
-    kind = _suffix(path)
+    kind = suffix(path)
     if kind == ".csv":
         write_text_atomic(path, _csv(motion))
     else:
@@ -34,7 +34,7 @@ def save(motion: Motion, path: Path) -> Path:
 
 def load(path: Path) -> Motion:
     """Read a motion that `save` wrote."""
-    kind = _suffix(path)
+    kind = suffix(path)
     if not path.is_file():
         raise FormatError(f"{path} does not exist; give a motion saved as .npz or .csv")
     return _from_csv(path) if kind == ".csv" else from_arrays(path, load_npz(path))
@@ -64,7 +64,8 @@ def is_header(cells: list[str]) -> bool:
     return cells[0].strip().lower() == "time"
 
 
-def _suffix(path: Path) -> str:
+def suffix(path: Path) -> str:
+    """The suffix of a motion's file; others are refused."""
     if path.suffix.lower() not in SUFFIXES:
         raise FormatError(f"{path}: a motion is saved as .npz or .csv, not as {path.suffix!r}")
     return path.suffix.lower()
@@ -102,13 +103,20 @@ def _from_csv(path: Path) -> Motion:
     extra = {c for group in BASE_COLUMNS.values() for c in group}
     joints = tuple(name for name in names[1:] if name not in extra)
     base = {
-        key: np.column_stack([columns[c] for c in group])
+        key: np.column_stack([columns[c] for c in _complete(group, names, path)])
         for key, group in BASE_COLUMNS.items()
-        if set(group) <= set(names)
+        if set(group) & set(names)
     }
     rate = _rate(clock(columns[names[0]], f"{path}: time"), path)
     q = np.column_stack([columns[joint] for joint in joints])
     return Motion(path.stem, joints, rate, q, **base, source=str(path))
+
+
+def _complete(group: tuple[str, ...], names: list[str], path: Path) -> tuple[str, ...]:
+    missing = [c for c in group if c not in names]
+    if missing:
+        raise FormatError(f"{path} lacks the columns {missing}; of {', '.join(group)} all or none")
+    return group
 
 
 def _rate(time: np.ndarray, path: Path) -> float:

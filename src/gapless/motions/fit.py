@@ -103,16 +103,21 @@ class _Fit:
             return shape
         remaining = check(replace(shape, whole=0.0))
         if remaining:
-            raise DataError(
-                f"motion {self.motion.name!r} cannot be fitted to {self.robot.name}: even at "
-                f"amplitude x0, in the default pose, {'; '.join(map(str, remaining))}"
-            )
+            raise self._unfit("x0, in the default pose,", remaining)
         good, bad = 0.0, shape.whole
         for _ in range(HALVINGS):
             middle = (good + bad) / 2
-            passed = not check(replace(shape, whole=middle))
-            good, bad = (middle, bad) if passed else (good, middle)
+            remaining = check(replace(shape, whole=middle))
+            good, bad = (good, middle) if remaining else (middle, bad)
+        if good == 0:
+            raise self._unfit(f"x{bad:.2g}", remaining)
         return replace(shape, whole=good)
+
+    def _unfit(self, amplitude: str, remaining: list[Violation]) -> DataError:
+        return DataError(
+            f"motion {self.motion.name!r} cannot be fitted to {self.robot.name}: even at "
+            f"amplitude {amplitude} {'; '.join(map(str, remaining))}"
+        )
 
     def _for_motors(self, shape: _Shape) -> _Shape:
         if not self._overloads(shape):

@@ -19,6 +19,9 @@ CAREFUL = 0.5
 PEAK = 1.875
 """Highest speed of a minimum-jerk move over its mean speed."""
 
+UNIT = 0.01
+"""A quaternion's length may differ from one by this much."""
+
 
 @dataclass(frozen=True, eq=False)
 class Motion:
@@ -54,6 +57,7 @@ class Motion:
         expected = {"q": len(self.joints), "base_pos": 3, "base_quat_wxyz": 4}
         if not 0 < self.rate < np.inf:
             yield f"rate is {self.rate}, expected samples per second above 0"
+            return
         if len(set(self.joints)) != len(self.joints):
             yield "a joint is named twice"
         if len(self.q) < 2:
@@ -65,8 +69,20 @@ class Motion:
             if array.shape != (len(self.q), width):
                 yield f"{field} has shape {array.shape}, expected {(len(self.q), width)}"
             elif not np.isfinite(array).all():
-                row = int(np.argmin(np.isfinite(array).all(axis=1)))
-                yield f"{field} is not finite at sample {row}"
+                row, column = np.argwhere(~np.isfinite(array))[0]
+                where = f"{field} of {self.joints[column]!r}" if field == "q" else field
+                yield f"{where} is not finite at {self._moment(row)}"
+            elif field == "base_quat_wxyz":
+                yield from self._turn_problems(np.linalg.norm(array, axis=1))
+
+    def _turn_problems(self, norms: np.ndarray) -> Iterator[str]:
+        wrong = np.flatnonzero(np.abs(norms - 1) > UNIT)
+        if len(wrong):
+            norm, moment = norms[wrong[0]], self._moment(wrong[0])
+            yield f"base_quat_wxyz has length {norm:.3g} at {moment}, expected 1"
+
+    def _moment(self, row: int) -> str:
+        return f"{row / self.rate:.3f} s (sample {row})"
 
     def __len__(self) -> int:
         return len(self.q)

@@ -57,7 +57,7 @@ def visit(
     """Go from home through random postures and back, resting in each."""
     if not 0 <= dwell < np.inf:
         raise DataError(f"dwell is {dwell}; give seconds, 0 or more")
-    legs = max(round((seconds + dwell) / (positive("move", move) + dwell)), 2)
+    legs = max(round((positive("seconds", seconds) + dwell) / (positive("move", move) + dwell)), 2)
 
     def shape(room: Room, time: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         places = rng.uniform(room.low, room.high, legs + 1)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TextIO
 
 import numpy as np
 
@@ -74,6 +76,8 @@ def read_motions(
         NameMismatchError: a motion moves a joint that the robot does not have.
     """
     source = Path(path)
+    if rate is not None:
+        positive(rate, "the rate of the file")
     if not source.exists():
         raise FormatError(f"{source} does not exist; give a motion file, a folder or a dataset")
     order = robot.joints.names if list(joint_order or ()) == ["robot"] else joint_order
@@ -150,7 +154,7 @@ def _text(path: Path, told: _Told) -> list[Motion]:
         check_file(path, MAX_TEXT_BYTES, "a text file")
         with path.open(encoding="utf-8") as lines:
             header = next(lines)
-            rows = np.loadtxt(lines, delimiter=",", comments=None, ndmin=2)
+            rows = _rows(lines, path)
     # Names may be paths in a USD stage: /h1_2/pelvis/left_hip_yaw_joint.
     written = tuple(name.strip().rsplit("/", 1)[-1] for name in header.split(","))
     q = matrix(rows, f"{path}: rows", columns=len(written))
@@ -171,7 +175,7 @@ def _npz(path: Path, told: _Told) -> list[Motion]:
     # The first body is the root; quaternions of these files are wxyz.
     keys = {"base_pos": ("body_pos_w", 3), "base_quat_wxyz": ("body_quat_w", 4)}
     base = {
-        field: matrix(arrays[key][:, 0], f"{path}: {key}", len(q), width)
+        field: matrix(_root(arrays[key], f"{path}: {key}"), f"{path}: {key}", len(q), width)
         for field, (key, width) in keys.items()
         if key in arrays and np.ndim(arrays[key]) == 3
     }
@@ -180,14 +184,30 @@ def _npz(path: Path, told: _Told) -> list[Motion]:
     return [Motion(path.stem, joints, rate, q, **base, source=str(path))]
 
 
+def _root(values: np.ndarray, where: str) -> np.ndarray:
+    if values.shape[1] == 0:
+        raise FormatError(f"{where} has shape {values.shape}: no body, expected the root first")
+    return values[:, 0]
+
+
+def _rows(lines: TextIO, path: Path) -> np.ndarray:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of no data, which is refused below
+        rows = np.loadtxt(lines, delimiter=",", comments=None, ndmin=2)
+    if rows.size == 0:
+        raise FormatError(f"{path} has no rows of numbers; a motion needs at least two")
+    return rows
+
+
 def _csv(path: Path, told: _Told) -> list[Motion]:
     with reading(str(path), "a .csv of numbers"):
         check_file(path, MAX_TEXT_BYTES, "a CSV file")
         with path.open(encoding="utf-8") as lines:
             header = lines.readline().split(",")
-        if files.is_header(header):
-            return [files.load(path)]
-        rows = np.loadtxt(path, delimiter=",", comments=None, ndmin=2)
+            if files.is_header(header):
+                return [files.load(path)]
+            lines.seek(0)
+            rows = _rows(lines, path)
     if rows.shape[1] <= BASE_WIDTH:
         raise FormatError(f"{path} has {rows.shape[1]} columns; expected x y z qx qy qz qw, joints")
     joints = told.names(rows.shape[1] - BASE_WIDTH, path)

@@ -20,6 +20,8 @@ SQUATS = 0.3, 0.7
 """Squats a second, Hz."""
 SIZES = 1.0, 0.7, 0.5, 0.3, 0.2, 0.1, 0.0
 """Sizes of the arms' swing that are tried."""
+LOOKS = 50.0
+"""How often the arms are looked at while they swing, Hz."""
 FLAT = 1.0
 """Weight of a foot's orientation: as much as its place."""
 
@@ -45,7 +47,9 @@ def stand(
         sway: of the body, forwards and sideways, m.
         amplitude: of the arms' swing, as in `multisine`.
     """
-    rate = float(rate or robot.rate)
+    rate = float(robot.rate if rate is None else rate)
+    if not (0 < rate < np.inf and 2 / rate <= seconds < np.inf):
+        raise DataError(f"{seconds} s at {rate} Hz is no motion; give two samples or more")
     feet = _feet(robot)
     if not feet:
         raise DataError(f"{robot.name} has no link group 'feet', so it cannot stand")
@@ -54,7 +58,8 @@ def stand(
     hung = robot.with_mount("fixed")
     kinematics = Kinematics.of(hung)
     home = kinematics.points(robot.joints.default, points=feet)[0]
-    q = _swing(robot, multisine(robot, seconds, rate, seed=seed, amplitude=amplitude))
+    waves = multisine(robot, seconds, rate, seed=seed, amplitude=amplitude)
+    q = _swing(robot, waves, max(1, round(rate / LOOKS)))
     for foot, place in zip(feet, home, strict=True):
         leg = robot.joints.pick(limb_of(robot, foot).joints)
         q[:, leg] = follow(hung, foot, place - body, FLAT if len(leg) >= 6 else 0.0)[:, leg]
@@ -68,13 +73,13 @@ def _feet(robot: Robot) -> list[TrackingPoint]:
     return [ends.get(f, TrackingPoint(f, f)) for f in robot.link_groups.get("feet", ())]
 
 
-def _swing(robot: Robot, waves: np.ndarray) -> np.ndarray:
+def _swing(robot: Robot, waves: np.ndarray, every: int) -> np.ndarray:
     """The waves in the arms only, made smaller until no arm touches the body."""
     default, arms = robot.joints.default, robot.joints.pick(robot.joint_groups.get("arms", ()))
     q = np.tile(default, (len(waves), 1))
     for size in SIZES:
         q[:, arms] = default[arms] + size * (waves - default)[:, arms]
-        if all((depth <= 0).all() for depth in overlaps(robot, q[::10]).values()):
+        if all((depth <= 0).all() for depth in overlaps(robot, q[::every]).values()):
             break
     return q
 
