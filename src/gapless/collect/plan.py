@@ -15,8 +15,8 @@ from gapless.motions.levels import LEVELS
 from gapless.robots import Payload, Robot
 from gapless.worlds.chance import generator
 from gapless.worlds.hidden import EFFECTS, PRESETS
+from gapless.worlds.hidden.world import ENGINES
 
-ENGINES = ("mujoco", "physx")
 TEMPERATURES = (25.0, 60.0)
 """Range that the motor temperature at the start of a sequence is drawn from, °C."""
 
@@ -168,7 +168,7 @@ class Plan:
     def load_robot(self) -> Robot:
         """The nominal robot, mounted and locked; the links that carry are checked."""
         robot = Robot.load(self.robot, mount=self.mount, lock=self.lock)
-        robot.with_payloads(self.loads(robot, 0.0))
+        self.loads(robot, 0.0)
         return robot
 
     def loads(self, robot: Robot, kilograms: float) -> dict[str, Payload]:
