@@ -118,6 +118,7 @@ def test_simlifter_has_the_published_shape():
         ({"held_out": (2, 3)}, r"units \[2\] are both for fitting and held out"),
         ({"rates": (50, 0)}, "a rate is 0 Hz"),
         ({"repeats": 0}, "repeats is 0"),
+        ({"seed": -1}, "seed is -1"),
         ({"hours": float("nan")}, "hours is nan"),
         ({"seconds": -2.0}, "seconds is -2.0"),
         ({"motions": (), "levels": ()}, "no motion was named"),

@@ -12,8 +12,9 @@ from gapless.collect import Collection, Plan, card, collect
 from gapless.collect.repertoire import repertoire
 from gapless.collect.starting import Starts
 from gapless.collect.targets import replica_world
-from gapless.errors import ArtifactError, DataError, SimulationError
+from gapless.errors import ArtifactError, DataError, FormatError, SimulationError
 from gapless.motions.levels import level_motions
+from gapless.recordings import Dataset
 from gapless.robots import Robot
 
 FEW = {"rates": (50,), "units": (1,), "seconds": 1.5}
@@ -80,9 +81,11 @@ def test_motions_of_the_catalogue_are_checked_with_the_load() -> None:
 
 
 def test_a_finished_collection_that_lost_a_dataset_is_refused(tmp_path: Path) -> None:
-    """It is not called finished, and nothing is hidden."""
+    """It is not called finished; and a collection is not taken for a dataset."""
     plan = Plan(robot="so101", mount="fixed", levels=("per_joint",), **FEW)
     made = collect(plan, tmp_path / "out")
+    with pytest.raises(FormatError, match=r"name one of them: .*fit/50hz"):
+        Dataset.open(made.path)
     (made.path / "fit").rename(tmp_path / "elsewhere")
     with pytest.raises(ArtifactError, match="fit/50hz is missing"):
         collect(plan, tmp_path / "out")

@@ -118,6 +118,8 @@ class Plan:
             value = getattr(self, name)
             if value is not None and not 0 < value < math.inf:
                 yield f"{name} is {value}, expected a number above 0"
+        if self.seed != int(self.seed) or self.seed < 0:
+            yield f"seed is {self.seed}, expected a whole number from 0"
         for kg in self.payloads:
             if not 0 <= kg < math.inf:
                 yield f"a payload is {kg} kg, expected 0 or more"

@@ -56,7 +56,6 @@ class PartsWriter:
         rate: samples per second, a whole number.
         plan: plain JSON values that decide the content; another plan is not continued.
         provenance: where the recordings come from.
-        restart: delete parts that are waiting, whatever their plan.
 
     Attributes:
         parts_done: number of whole parts, which is also the number of the next one.
@@ -77,13 +76,11 @@ class PartsWriter:
         rate: float,
         plan: Mapping[str, Any],
         provenance: Mapping[str, Any] | None = None,
-        restart: bool = False,
     ) -> None:
         self.path = Path(path).resolve()
         self.header = Header(self.path.name, robot, tuple(joints), rate, dict(provenance or {}))
         self.plan = json.loads(json.dumps(plan))
         self.parts_done, self.notes = 0, list[Any]()
-        self._restart = restart
         self._folder = self.path.with_name(f".{self.path.name}.partial")
         self._lock = Lock(self._folder.with_suffix(".lock"), str(self.path))
         self._features: dict[str, lerobot.Feature] = {}
@@ -146,8 +143,6 @@ class PartsWriter:
     def _open(self) -> None:
         if self.path.exists():
             raise ArtifactError(f"{self.path} already exists; choose another --out")
-        if self._restart:
-            shutil.rmtree(self._folder, ignore_errors=True)
         if (self._folder / PLAN).is_file():
             known = artifact.read_json(self._folder / PLAN)
             if differing := difference(known, self.plan):

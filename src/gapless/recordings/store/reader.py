@@ -160,6 +160,11 @@ def _present(values: np.ndarray) -> np.ndarray | None:
 
 def _no_dataset(root: Path) -> str:
     """Say what is there instead of a dataset."""
+    inner = sorted(
+        str(info.parents[1].relative_to(root)) for info in root.glob(f"*/*/{lerobot.INFO}")
+    )
+    if inner:
+        return f"{root} is a folder of datasets; name one of them: {', '.join(inner)}"
     if not root.exists():
         found = "it does not exist"
     elif root.is_file():
