@@ -19,10 +19,10 @@ from scipy.optimize import least_squares
 
 from gapless.motions.information import fisher, log_det, positions, predicted_errors, sensitivities
 from gapless.motions.motion import Motion
-from gapless.motions.optimal import optimal
-from gapless.motions.parameters import EXPECTED_SHARE, Parameter, changed, parameters_of
+from gapless.motions.optimal import OFF, optimal, unknowns
 from gapless.motions.pieces import clear_range, fit
 from gapless.motions.waves import chirp
+from gapless.parameters import Parameter, changed
 from gapless.robots import Robot
 from gapless.worlds import HiddenWorld, MujocoWorld
 
@@ -63,7 +63,7 @@ def identified(
         motion: what was played.
         readings: (T, J) noisy positions.
     """
-    scales, half = np.array([p.scale for p in parameters]), readings.size / 2
+    scales, half = np.array([p.spread for p in parameters]), readings.size / 2
 
     def residuals(x: np.ndarray) -> np.ndarray:
         guess = changed(world, parameters, x * scales)
@@ -74,7 +74,7 @@ def identified(
         columns = sensitivities(guess, motion.q, parameters, central=False)
         return columns.reshape(-1, len(scales)) * scales / NOISE
 
-    dry = np.array([p.field == "frictionloss" for p in parameters])
+    dry = np.array([p.kind == "frictionloss" for p in parameters])
     starts = [np.where(dry, offset, 0.0) for offset in (0.0, -1.0, 1.0)]
     fits = []
     for start in starts:
@@ -129,11 +129,11 @@ def compare(
     name: str, robot: Robot, seconds: float, candidates: int, units: int
 ) -> dict[str, object]:
     """Print the table of a robot and return its summary."""
-    world, parameters = MujocoWorld(robot), parameters_of(robot, ABOUT)
+    world, parameters = MujocoWorld(robot), unknowns(robot, ABOUT)
     began = time.perf_counter()
     best = optimal(robot, seconds, about=ABOUT, noise=NOISE, candidates=candidates)
     took = time.perf_counter() - began
-    share = np.array([p.scale for p in parameters]) / EXPECTED_SHARE
+    share = np.array([p.spread for p in parameters]) / OFF
     rivals = [(prediction(world, parameters, m)[0] / share, m) for m in fair_chirps(world, seconds)]
     sigma_chirp, rival = min(rivals, key=lambda pair: geometric_mean(pair[0]))
     sigma_best, criterion = prediction(world, parameters, best)

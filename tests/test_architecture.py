@@ -20,8 +20,10 @@ ORDER = [
     "robots",
     "recordings",
     "worlds",
+    "parameters",
     "motions",
     "measure",
+    "identify",
     "collect",
     "cli",
 ]

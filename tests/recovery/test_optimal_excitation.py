@@ -11,7 +11,6 @@ import pytest
 
 from gapless.motions.motion import Motion
 from gapless.motions.optimal import optimal
-from gapless.motions.parameters import parameters_of
 from gapless.worlds import MujocoWorld
 
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "optimal_excitation.py"
@@ -28,7 +27,7 @@ def benchmark() -> ModuleType:
 
 def best_chirp(benchmark: ModuleType, world: MujocoWorld, seconds: float) -> Motion:
     """The chirp that promises the smallest errors."""
-    parameters = parameters_of(world.robot, benchmark.ABOUT)
+    parameters = benchmark.unknowns(world.robot, benchmark.ABOUT)
     chirps = benchmark.fair_chirps(world, seconds)
     errors = [benchmark.prediction(world, parameters, chirp)[0] for chirp in chirps]
     return chirps[int(np.argmin([benchmark.geometric_mean(e) for e in errors]))]
@@ -37,7 +36,7 @@ def best_chirp(benchmark: ModuleType, world: MujocoWorld, seconds: float) -> Mot
 def test_the_optimal_motion_promises_more_than_the_best_chirp(benchmark: ModuleType) -> None:
     """A larger determinant of the information, and smaller predicted errors."""
     robot = benchmark.so101_pair()
-    world, parameters = MujocoWorld(robot), parameters_of(robot, benchmark.ABOUT)
+    world, parameters = MujocoWorld(robot), benchmark.unknowns(robot, benchmark.ABOUT)
     best = optimal(robot, 5.0, about=benchmark.ABOUT, candidates=24, rounds=4)
     rival = best_chirp(benchmark, world, 5.0)
     (errors, told), (rival_errors, rival_told) = (
@@ -51,7 +50,7 @@ def test_the_optimal_motion_promises_more_than_the_best_chirp(benchmark: ModuleT
 def test_hidden_robots_are_identified_better(benchmark: ModuleType) -> None:
     """On six hidden units the actual errors are smaller too, and of the size predicted."""
     robot = benchmark.so101_pair()
-    world, parameters = MujocoWorld(robot), parameters_of(robot, benchmark.ABOUT)
+    world, parameters = MujocoWorld(robot), benchmark.unknowns(robot, benchmark.ABOUT)
     best = optimal(robot, 8.0, about=benchmark.ABOUT)
     actual, predicted = {}, {}
     for name, motion in (("optimal", best), ("chirp", best_chirp(benchmark, world, 8.0))):

@@ -55,4 +55,12 @@ def test_no_jitter_is_the_plain_delay() -> None:
     delay = np.array([0.013, 0.031])
     plain = spread_over_substeps(targets, history, delay, 50, 5)
     tiny = spread_over_substeps(targets, history, delay, 50, 5, np.full((3, 24), 1e-12))
-    assert np.array_equal(plain, tiny)
+    assert np.allclose(plain, tiny, rtol=0, atol=1e-8)
+
+
+def test_a_command_within_a_physics_step_counts_for_its_share() -> None:
+    """The motion changes smoothly with the delay, for each copy by its own."""
+    targets, history = np.array([[[1.0], [2.0]]] * 2), np.zeros((2, 1, 1))
+    held = spread_over_substeps(targets, history, np.array([[0.0025], [0.01]]), 50, 2)
+    assert held[0, :, 0].tolist() == [0.75, 1.0, 1.75, 2.0]
+    assert held[1, :, 0].tolist() == [0.0, 1.0, 1.0, 2.0]

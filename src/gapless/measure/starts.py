@@ -87,7 +87,7 @@ def in_robot_order(recording: Recording, robot: Robot) -> Aligned:
 def gains_of(conditions: Conditions, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
     """(J,) kp and kd in force: the log's where it states them, else the robot's."""
     kp, kd = robot.joints.kp.copy(), robot.joints.kd.copy()
-    for joint, (p, d) in conditions.gains.items():
+    for joint, (p, d) in robot.effective_gains(conditions.gains).items():
         if joint in robot.joints.names:
             column = robot.joints.index(joint)
             kp[column], kd[column] = p, d

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from gapless.errors import SimulationError
-from gapless.motions.parameters import Parameter, changed
+from gapless.parameters import Parameter, changed
 from gapless.worlds.mujoco import MujocoWorld
 from gapless.worlds.world import State
 
@@ -102,7 +102,7 @@ def _moved_together(parameters: Sequence[Parameter]) -> list[list[int]]:
     groups: dict[str, list[int]] = {}
     for i, parameter in enumerate(parameters):
         alone = parameter.joint is None
-        groups.setdefault(parameter.name if alone else parameter.field, []).append(i)
+        groups.setdefault(parameter.name if alone else parameter.kind, []).append(i)
     return list(groups.values())
 
 
@@ -116,7 +116,7 @@ def fisher(sensitivity: np.ndarray, noise: float = ENCODER_NOISE) -> np.ndarray:
 
 def scaled(information: np.ndarray, parameters: Sequence[Parameter]) -> np.ndarray:
     """The information about the parameters in units of their scales."""
-    scales = np.array([p.scale for p in parameters])
+    scales = np.array([p.spread for p in parameters])
     return information * np.outer(scales, scales)
 
 

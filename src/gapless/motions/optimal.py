@@ -17,7 +17,6 @@ from gapless.errors import DataError, ModelError
 from gapless.motions.information import ENCODER_NOISE, own_sensitivities
 from gapless.motions.limits import check_motion
 from gapless.motions.motion import Motion
-from gapless.motions.parameters import Parameter, parameters_of
 from gapless.motions.pieces import (
     BURSTS,
     GENES,
@@ -28,11 +27,27 @@ from gapless.motions.pieces import (
     random_genes,
     waves,
 )
+from gapless.parameters import Parameter, parameters_of
+from gapless.parameters.kinds import JOINT_FIELDS
 from gapless.robots import Robot
 from gapless.worlds.mujoco import MujocoWorld
 
 PIECE = 2.5
 """Seconds of a piece, about."""
+
+OFF = 0.2
+"""How far a figure of a data sheet is usually off, as a share of it."""
+
+
+def unknowns(robot: Robot, about: Sequence[str]) -> list[Parameter]:
+    """The parameters to learn, as uncertain as the figures of a data sheet."""
+    found = []
+    for parameter in parameters_of(robot, about):
+        if parameter.kind in JOINT_FIELDS:
+            size = OFF * (parameter.prior or parameter.spread)
+            parameter = replace(parameter, spread=size, step=0.02 * size)
+        found.append(parameter)
+    return found
 
 
 def optimal(
@@ -66,7 +81,7 @@ def optimal(
     """
     world = (world or MujocoWorld(robot)).at_rate(rate or robot.rate)
     _check_request(world, seconds, top, candidates, rounds)
-    search = _Search(world, parameters_of(world.robot, about), noise, seconds, top, seed)
+    search = _Search(world, unknowns(world.robot, about), noise, seconds, top, seed)
     for done in range(rounds):
         search.widen(candidates)
         if progress:
@@ -105,7 +120,7 @@ class _Search:
         seed: int,
     ) -> None:
         self.world, self.parameters = world, parameters
-        self.weight = np.array([p.scale for p in parameters]) / noise
+        self.weight = np.array([p.spread for p in parameters]) / noise
         self.rng = np.random.default_rng(seed)
         self.reach = clear_range(world.robot, self.rng)
         self.samples = round(seconds * world.rate)

@@ -166,18 +166,26 @@ def set_inertias(
         return
     model = compile_spec(spec.copy())
     known = {link: inertias.get(link) or link_inertia(model, link) for link in payloads}
-    for link, payload in payloads.items():
-        at = known[link].com if payload.com is None else payload.com
-        known[link] = known[link].plus(payload.mass, np.asarray(at, float))
-    for link, inertia in {**inertias, **known}.items():
+    for link, inertia in {**inertias, **loaded_inertias(known, payloads)}.items():
         body = spec.body(link)
         body.explicitinertial = True
         body.mass, body.ipos = inertia.mass, inertia.com
-        body.inertia, body.iquat = _principal(inertia.tensor)
+        body.inertia, body.iquat = principal(inertia.tensor)
         body.fullinertia = [np.nan, *[0.0] * 5]
 
 
-def _principal(tensor: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def loaded_inertias(
+    inertias: Mapping[str, Inertia], payloads: Mapping[str, Payload]
+) -> dict[str, Inertia]:
+    """The inertias of the links that carry something, with what they carry."""
+    found = {}
+    for link, payload in payloads.items():
+        at = inertias[link].com if payload.com is None else payload.com
+        found[link] = inertias[link].plus(payload.mass, np.asarray(at, float))
+    return found
+
+
+def principal(tensor: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Principal moments and axes; the largest is no larger than the sum of the others.
 
     A flat body is on that bound, where MuJoCo would refuse it for a rounding error.

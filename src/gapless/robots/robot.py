@@ -48,6 +48,7 @@ class Robot:
         aliases: other names of joints, as logs spell them.
         payloads: loads by link.
         inertias: inertias by link, where they differ from the body's own figures.
+        gain_errors: factors of kp and kd by joint: what the drives make of gains a log states.
         floor: what a free robot stands on.
         locked: joints welded at an angle, rad; they are not in `joints`.
         self_collision: whether links collide with each other.
@@ -71,6 +72,7 @@ class Robot:
     aliases: dict[str, Alias] = field(default_factory=dict)
     payloads: dict[str, Payload] = field(default_factory=dict)
     inertias: dict[str, Inertia] = field(default_factory=dict)
+    gain_errors: dict[str, tuple[float, float]] = field(default_factory=dict)
     floor: Floor = field(default_factory=Floor)
     locked: dict[str, float] = field(default_factory=dict)
     self_collision: bool = False
@@ -183,9 +185,17 @@ class Robot:
         return replace(self, payloads={}).model()
 
     def with_gains(self, gains: Mapping[str, tuple[float, float]]) -> Robot:
-        """Replace kp and kd of some joints."""
-        kp, kd = ({joint: pair[i] for joint, pair in gains.items()} for i in range(2))
+        """Command other gains of some joints; the drives make of them what `gain_errors` say."""
+        got = self.effective_gains(gains)
+        kp, kd = ({joint: pair[i] for joint, pair in got.items()} for i in range(2))
         return self.with_joints(kp=kp, kd=kd)
+
+    def effective_gains(
+        self, gains: Mapping[str, tuple[float, float]]
+    ) -> dict[str, tuple[float, float]]:
+        """What the drives make of commanded gains."""
+        errors = {joint: self.gain_errors.get(joint, (1.0, 1.0)) for joint in gains}
+        return {j: (kp * errors[j][0], kd * errors[j][1]) for j, (kp, kd) in gains.items()}
 
     def with_joints(self, **arrays: np.ndarray | float | dict[str, float]) -> Robot:
         """Replace fields of `joints` by (J,) arrays or numbers, or of some joints by a dict."""
@@ -242,6 +252,7 @@ class Robot:
             "payloads": {link: asdict(load) for link, load in self.payloads.items()},
             "inertias": {link: asdict(inertia) for link, inertia in self.inertias.items()},
             "floor": asdict(self.floor),
+            "gain_errors": self.gain_errors,
             **{
                 k: getattr(self, k) for k in ("root", "mount", "locked", "height", "self_collision")
             },

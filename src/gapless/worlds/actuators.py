@@ -61,7 +61,7 @@ class Motors:
         cls, ambient: np.ndarray, copies: int, conditions: Sequence[Conditions] | None
     ) -> Motors:
         """Motors as warm as the conditions say; `Actuators.begin` sets their angles."""
-        temperature = np.tile(ambient, (copies, 1))
+        temperature = np.array(np.broadcast_to(ambient, (copies, np.shape(ambient)[-1])))
         for row, told in enumerate(conditions or ()):
             start = told.extra.get(START_TEMPERATURE)
             if start is not None and not (isinstance(start, (int, float)) and np.isfinite(start)):

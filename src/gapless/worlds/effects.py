@@ -132,23 +132,32 @@ def spread_over_substeps(
     Args:
         targets: (n, T, J).
         history: (n, H, J) the targets before, newest last; the oldest is held further back.
-        delay: (J,) seconds.
+        delay: (J,) seconds, or (n, J) where copies differ.
         rate: control steps per second.
         substeps: physics steps per control step.
         late: (n, H + T) seconds by which each command comes later still, or None.
 
     Returns:
-        (n, T * substeps, J) the target in force at the start of each physics step.
+        (n, T * substeps, J) the target in force in each physics step; where a new one comes within
+        the step, both by the time they have, so that the motion changes smoothly with the delay.
     """
     if late is not None and late.any():
         return _spread_with_jitter(targets, history, delay * rate, substeps, late * rate)
     if not delay.any():
         return np.repeat(targets, substeps, axis=1)
     known = np.concatenate([history, targets], axis=1)
-    now = np.arange(targets.shape[1] * substeps)[:, None] / substeps
+    late_by = delay * rate * substeps  # physics steps
+    end = np.arange(1, targets.shape[1] * substeps + 1)[:, None]
+    behind = (end - late_by[..., None, :]) / substeps
     # The small number keeps a delay of whole physics steps from slipping by one through rounding.
-    index = np.floor(now - delay * rate + 1e-9).astype(int) + history.shape[1]
-    return known[:, np.clip(index, 0, None), np.arange(len(delay))]
+    newest = np.ceil(behind - 1e-9) - 1
+    share = np.clip((behind - newest) * substeps, 0.0, 1.0)
+    row = newest.astype(int) + history.shape[1]
+    copy, joint = np.arange(len(known))[:, None, None], np.arange(delay.shape[-1])
+    now = known[copy, np.clip(row, 0, None), joint]
+    if (share > 1 - 1e-9).all():
+        return now
+    return share * now + (1 - share) * known[copy, np.clip(row - 1, 0, None), joint]
 
 
 def _spread_with_jitter(
@@ -161,12 +170,16 @@ def _spread_with_jitter(
     rows = np.arange(len(known))[:, None]
     out = np.empty((len(known), steps, known.shape[2]))
     for seconds in np.unique(delay):
-        arrival = np.ceil((sent + late + seconds) * substeps - 1e-9).astype(int)
-        newest = np.zeros((len(known), steps), int)
-        there = np.where(arrival < steps, np.clip(arrival, 0, None), 0)
-        order = np.where(arrival < steps, np.arange(known.shape[1]), 0)
+        arrival = (sent + late + seconds) * substeps
+        slot = np.floor(arrival + 1e-9).astype(int) + 1  # slot 0: before the first physics step
+        newest = np.zeros((len(known), steps + 1), int)
+        there = np.where(slot <= steps, np.clip(slot, 0, None), 0)
+        order = np.where(slot <= steps, np.arange(known.shape[1]), 0)
         np.maximum.at(newest, (rows, there), order)
         newest = np.maximum.accumulate(newest, axis=1)
+        share = np.arange(1, steps + 1) - arrival[rows, newest[:, 1:]]
+        share = np.clip(share, 0.0, 1.0)[..., None]
         same = delay == seconds
-        out[:, :, same] = known[rows, newest][:, :, same]
+        now, older = known[rows, newest[:, 1:]], known[rows, newest[:, :-1]]
+        out[:, :, same] = (share * now + (1 - share) * older)[:, :, same]
     return out

@@ -53,7 +53,6 @@ class Engine:
         model: the nominal model; the models of copies must have its sizes.
         layout: where it keeps our joints.
         effects: resolved to (J,) arrays.
-        effort: (J,) torque limits, inf where there is none, N·m.
         rate: control steps per second.
         substeps: physics steps per control step.
         threads: size of the pool.
@@ -64,12 +63,11 @@ class Engine:
         model: mujoco.MjModel,
         layout: Layout,
         effects: Effects,
-        effort: np.ndarray,
         rate: float,
         substeps: int,
         threads: int,
     ) -> None:
-        self.model, self.layout, self.effects, self.effort = model, layout, effects, effort
+        self.model, self.layout, self.effects = model, layout, effects
         self.rate, self.substeps = rate, substeps
         self.pool = mj_rollout.Rollout(nthread=threads if threads > 1 else 0)
         self.data = [mujoco.MjData(model) for _ in range(threads)]
@@ -86,17 +84,16 @@ class Engine:
     @property
     def history_steps(self) -> int:
         """Earlier targets that a command delay still brings into force."""
-        seconds = (self.effects.delay + LONGEST * self.effects.jitter).max(initial=0.0)
-        return int(np.ceil(seconds * self.rate - 1e-9))
+        return history_steps(self.effects, self.rate)
 
-    def actuators(self, models: list[mujoco.MjModel]) -> Actuators:
+    def actuators(self, models: list[mujoco.MjModel], effects: Effects) -> Actuators:
         """The actuators of these copies; friction and damping are the engine's own."""
         law = PdLaw(
             kp=np.array([m.actuator_gainprm[:, 0] for m in models]),
             kd=np.array([-m.actuator_biasprm[:, 2] for m in models]),
-            effort=self.effort[None],
+            effort=np.array([effort_limits(m) for m in models]),
         )
-        return Actuators(self.effects, law, self.model.opt.timestep, self.friction_cap)
+        return Actuators(effects, law, self.model.opt.timestep, self.friction_cap)
 
     def play(
         self,
@@ -107,6 +104,7 @@ class Engine:
         models: list[mujoco.MjModel],
         motors: Motors | None = None,
         late: np.ndarray | None = None,
+        effects: Effects | None = None,
     ) -> Played:
         """Play (n, T, J) targets from packed states.
 
@@ -118,43 +116,52 @@ class Engine:
             models: one a copy.
             motors: what the motors remember, where they do.
             late: (n, H + T) seconds of jitter of each command, or None.
+            effects: (n, J) arrays where copies differ; the engine's own by default.
         """
-        steps, actuators = targets.shape[1], self.actuators(models)
-        played = self._blank(start, targets, motors)
+        effects = self.effects if effects is None else effects
+        steps, actuators = targets.shape[1], self.actuators(models, effects)
+        played = self._blank(start, targets, motors, effects)
         for first in range(0, steps, CHUNK_STEPS):
             part = slice(first, min(first + CHUNK_STEPS, steps))
-            control = self._control(targets, history, late, part)
+            control = self._control(targets, history, late, part, effects)
             push = None if torques is None else np.repeat(torques[:, part], self.substeps, 1)
-            if self.effects.needs_torque:
+            if effects.needs_torque:
                 self._advance_with_effects(actuators, models, played, part, control, push)
             else:
                 self._advance(actuators, models, played, part, control, push)
         played.valid = self._validity(played.packed)
         return played
 
-    def _blank(self, start: np.ndarray, targets: np.ndarray, motors: Motors | None) -> Played:
+    def _blank(
+        self, start: np.ndarray, targets: np.ndarray, motors: Motors | None, effects: Effects
+    ) -> Played:
         copies, steps, joints = targets.shape
         packed = np.empty((copies, steps + 1, self.layout.size))
         packed[:, 0] = start
         torque = np.full((copies, steps + 1, joints), np.nan)
         temperature = None
-        if motors is not None and self.effects.heating.any():
+        if motors is not None and effects.heating.any():
             temperature = np.repeat(motors.temperature[:, None], steps + 1, axis=1)
         return Played(packed, np.zeros(0), torque, temperature, motors)
 
     def _control(
-        self, targets: np.ndarray, history: np.ndarray, late: np.ndarray | None, part: slice
+        self,
+        targets: np.ndarray,
+        history: np.ndarray,
+        late: np.ndarray | None,
+        part: slice,
+        effects: Effects,
     ) -> np.ndarray:
         """True positions to hold at each physics step of some control steps."""
-        kept = max(1, self.history_steps)
+        kept = max(1, history_steps(effects, self.rate))
         before = np.concatenate([history, targets[:, : part.start]], axis=1)[:, -kept:]
         first = history.shape[1] + part.start - before.shape[1]
         jitter = None if late is None else late[:, first : history.shape[1] + part.stop]
         control = spread_over_substeps(
-            targets[:, part], before, self.effects.delay, self.rate, self.substeps, jitter
+            targets[:, part], before, effects.delay, self.rate, self.substeps, jitter
         )
-        bias = self.effects.encoder_bias
-        return control - bias if bias.any() else control
+        bias = effects.encoder_bias
+        return control - bias[..., None, :] if bias.any() else control
 
     def _validity(self, out: np.ndarray) -> np.ndarray:
         """mujoco.rollout freezes a copy at its first warning: its clock then stands still."""
@@ -206,7 +213,7 @@ class Engine:
         q, dq = (now[:, c] for c in columns)
         both = np.zeros((len(now), 1, joints + self.model.nv))
         state = np.empty((len(now), 1, self.layout.size))
-        motors = played.motors or Motors.unset(self.effects.ambient, len(now), None)
+        motors = played.motors or Motors.unset(actuators.effects.ambient, len(now), None)
         actuators.begin(control[:, 0], q, dq, motors)
         for k in range(control.shape[1]):
             native = actuators.law.torque(control[:, k] - q, dq)
@@ -265,3 +272,14 @@ class Engine:
     @property
     def _hinges(self) -> np.ndarray:
         return self.model.dof_jntid[self.layout.dof]
+
+
+def history_steps(effects: Effects, rate: float) -> int:
+    """Earlier targets that the delays of some effects still bring into force."""
+    seconds = (effects.delay + LONGEST * effects.jitter).max(initial=0.0)
+    return int(np.ceil(seconds * rate - 1e-9))
+
+
+def effort_limits(model: mujoco.MjModel) -> np.ndarray:
+    """(J,) torque limits of a model's motors, inf where there is none, N·m."""
+    return np.where(model.actuator_forcelimited, model.actuator_forcerange[:, 1], np.inf)

@@ -9,13 +9,14 @@ import mujoco
 from gapless.errors import SimulationError
 from gapless.recordings.conditions import Conditions
 from gapless.robots import Robot
+from gapless.robots.rewrite import Rewriter
 
 MODELS_KEPT = 1024
 """Compiled models of payloads and gains that are kept for the next batch."""
 
 
 class Models:
-    """Models of one robot, compiled once for each payload and set of gains.
+    """Models of one robot, made once for each payload and set of gains.
 
     Args:
         robot: the nominal robot.
@@ -23,8 +24,9 @@ class Models:
     """
 
     def __init__(self, robot: Robot, timestep: float) -> None:
-        self._robot, self._timestep = robot, timestep
-        self.nominal = robot.model(timestep=timestep)
+        self._robot = robot
+        self.rewriter = Rewriter(robot, timestep)
+        self.nominal = self.rewriter.compiled
         self._kept: dict[tuple, mujoco.MjModel] = {}
 
     def of_copies(
@@ -47,5 +49,5 @@ class Models:
             robot = self._robot.with_payloads(payloads).with_gains(conditions.gains)
             if len(self._kept) >= MODELS_KEPT:
                 self._kept.pop(next(iter(self._kept)))
-            self._kept[key] = robot.model(timestep=self._timestep)
+            self._kept[key] = self.rewriter.model(robot)
         return self._kept[key]

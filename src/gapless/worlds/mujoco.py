@@ -67,7 +67,6 @@ class MujocoWorld:
             self._model,
             self._layout,
             self.effects,
-            np.where(robot.joints.effort > 0, robot.joints.effort, np.inf),
             self._rate,
             self.substeps,
             self._threads,
@@ -162,7 +161,7 @@ class MujocoWorld:
         conditions: Sequence[Conditions] | None = None,
     ) -> None:
         """Put copies into a state; without `which` the number of copies becomes len(state)."""
-        packed = self._start(state)
+        packed = self._start(state, self.effects.encoder_bias)
         models = self._models_for(len(state), conditions)
         if which is None:
             self._packed, self._models = packed, models
@@ -227,17 +226,50 @@ class MujocoWorld:
             raise SimulationError(f"{len(targets)} rows of targets for {len(state)} start states")
         models = self._models_for(len(state), conditions)
         late = self._lateness(targets, earlier, conditions)
-        played = self._engine.play(
-            self._start(state),
-            targets,
-            torques,
-            earlier,
-            models,
-            self._cold_motors(len(state), conditions),
-            late,
+        motors = self._cold_motors(len(state), conditions)
+        return self._played(state, targets, torques, earlier, models, motors, late, self.effects)
+
+    def rollout_copies(
+        self,
+        state: State,
+        targets: np.ndarray,
+        history: np.ndarray,
+        models: list[mujoco.MjModel],
+        effects: Effects,
+    ) -> Trajectory:
+        """Play copies that each have a model, and effects, of their own.
+
+        Args:
+            state: start of the n copies.
+            targets: (n, T, J) finite positions, rad.
+            history: (n, H, J) targets before the first; at least one.
+            models: one a copy, with the sizes of `model` and this world's timestep.
+            effects: fields of shape (J,) or (n, J); without jitter.
+        """
+        motors = Motors.unset(effects.ambient, len(state), None) if effects.needs_memory else None
+        return self._played(state, targets, None, history, models, motors, None, effects)
+
+    def _played(
+        self,
+        state: State,
+        targets: np.ndarray,
+        torques: np.ndarray | None,
+        earlier: np.ndarray,
+        models: list[mujoco.MjModel],
+        motors: Motors | None,
+        late: np.ndarray | None,
+        effects: Effects,
+    ) -> Trajectory:
+        bias = effects.encoder_bias
+        start = self._start(state, bias)
+        played = self._engine.play(start, targets, torques, earlier, models, motors, late, effects)
+        seen = self._layout.unpack(played.packed, played.valid)
+        return replace(  # type: ignore[return-value]
+            seen,
+            q=seen.q + bias[..., None, :],
+            torque=played.torque,
+            temperature=played.temperature,
         )
-        seen = self._reported(played.packed, played.valid)
-        return replace(seen, torque=played.torque, temperature=played.temperature)  # type: ignore[return-value]
 
     def _lateness(
         self, targets: np.ndarray, earlier: np.ndarray, conditions: Sequence[Conditions] | None
@@ -275,7 +307,7 @@ class MujocoWorld:
             raise DataError(f"{name} is not finite at {', '.join(names)}; mask those samples first")
         return values
 
-    def _start(self, state: State) -> np.ndarray:
+    def _start(self, state: State, bias: np.ndarray) -> np.ndarray:
         if self._layout.base and state.base_pos is None:
             raise SimulationError(
                 f"{self._robot.name} stands free, so a start needs the base pose and velocity; "
@@ -287,7 +319,7 @@ class MujocoWorld:
                 f"a start has q {state.q.shape} and dq {state.dq.shape}; "
                 f"{self._robot.name} has {joints} joints"
             )
-        packed = self._layout.pack(replace(state, q=state.q - self.effects.encoder_bias))
+        packed = self._layout.pack(replace(state, q=state.q - bias))
         if not np.isfinite(packed).all():
             raise DataError("a start state is not finite; mask those samples first")
         turned = state.base_quat_wxyz if self._layout.base else None
@@ -295,8 +327,8 @@ class MujocoWorld:
             raise DataError("a start's base_quat_wxyz is no unit quaternion; mask that sample")
         return packed
 
-    def _reported(self, packed: np.ndarray, valid: np.ndarray | None = None) -> State:
-        state = self._layout.unpack(packed, valid)
+    def _reported(self, packed: np.ndarray) -> State:
+        state = self._layout.unpack(packed)
         return replace(state, q=state.q + self.effects.encoder_bias)
 
     def _models_for(

@@ -9,6 +9,7 @@ import mujoco
 import numpy as np
 
 from gapless.worlds.actuators import Actuators, Motors, PdLaw
+from gapless.worlds.effects import Effects
 from gapless.worlds.engine import RUNAWAY, Engine, Played
 from gapless.worlds.packing import Layout
 from gapless.worlds.physx.plan import Plan
@@ -60,11 +61,11 @@ class PhysxEngine(Engine):
         self._names, self._frictionloss, self._damping = names, frictionloss, damping
         self._armature = model.dof_armature[self.layout.dof]
 
-    def actuators(self, models: list[Any]) -> Actuators:
+    def actuators(self, models: list[Any], effects: Effects) -> Actuators:
         """The actuators of these copies, friction and damping included: PhysX has none in N·m."""
-        law = super().actuators([copy.model for copy in models]).law
+        law = super().actuators([copy.model for copy in models], effects).law
         return Actuators(
-            self.effects,
+            effects,
             law,
             self.model.opt.timestep,
             self.friction_cap,
@@ -87,7 +88,7 @@ class PhysxEngine(Engine):
         for copy, row in zip(copies, now, strict=True):
             copy.scene_from(self._names, self.layout, row)
         q, dq = now[:, self.layout.q], now[:, self.layout.dq]
-        motors = played.motors or Motors.unset(self.effects.ambient, len(now), None)
+        motors = played.motors or Motors.unset(actuators.effects.ambient, len(now), None)
         actuators.begin(control[:, 0], q, dq, motors)
         for k in range(control.shape[1]):
             armature = self._armature_with_damping(actuators.law, control[:, k] - q, dq)

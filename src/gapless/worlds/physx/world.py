@@ -50,9 +50,8 @@ class PhysxWorld(MujocoWorld):
     ) -> None:
         require_sapien()
         super().__init__(robot, rate, physics_step=physics_step, effects=effects, threads=1)
-        engine = self._engine
         self._engine = PhysxEngine(
-            *(self._model, self._layout, self.effects, engine.effort, self._rate, self.substeps, 1),
+            *(self._model, self._layout, self.effects, self._rate, self.substeps, 1),
             names=robot.joints.names,
             frictionloss=robot.joints.frictionloss,
             damping=robot.joints.damping,

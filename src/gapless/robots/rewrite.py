@@ -1,0 +1,110 @@
+"""A compiled model with another robot's figures: as compiling it anew, in a hundredth of the time.
+
+Only figures may differ (gains, friction, armature, limits of torque, inertias, loads, floor), not
+what there is: joints, links, mount and locks.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gapless.errors import ModelError
+from gapless.robots.build import FLOOR, loaded_inertias, principal
+from gapless.robots.inertia import Inertia
+
+if TYPE_CHECKING:
+    import mujoco
+
+    from gapless.robots.robot import Robot
+
+_STRUCTURE = ("root", "mount", "locked", "height", "self_collision")
+
+
+class Rewriter:
+    """Writes the figures of like robots into copies of one compiled model.
+
+    Args:
+        robot: the robot that was compiled.
+        timestep: of the physics, s.
+    """
+
+    def __init__(self, robot: Robot, timestep: float = 0.002) -> None:
+        import mujoco
+
+        self._robot, self.timestep = robot, timestep
+        self._bare = replace(robot, inertias={}, payloads={})
+        self.compiled = robot.model(timestep=timestep)
+        self._data = mujoco.MjData(self.compiled)
+        joints = [self.compiled.joint(name).id for name in robot.joints.names]
+        self._dof = self.compiled.jnt_dofadr[joints]
+
+    def model(self, robot: Robot) -> mujoco.MjModel:
+        """The model of a robot that differs from the compiled one in figures only."""
+        import mujoco
+
+        self._check(robot)
+        if self._needs_compiling(robot):
+            return robot.model(timestep=self.timestep)
+        model = copy.copy(self.compiled)
+        self._write_joints(model, robot)
+        for link, inertia in self._inertias(robot).items():
+            _write_inertia(model, model.body(link).id, inertia)
+        if robot.mount == "free":
+            floor = model.geom(FLOOR).id
+            model.geom_friction[floor, 0] = robot.floor.friction
+            model.geom_solref[floor, 0] = robot.floor.softness
+        mujoco.mj_setConst(model, self._data)
+        return model
+
+    def _check(self, robot: Robot) -> None:
+        same = robot.body is self._robot.body and robot.joints.names == self._robot.joints.names
+        differing = [k for k in _STRUCTURE if getattr(robot, k) != getattr(self._robot, k)]
+        if not same or differing:
+            what = ", ".join(differing) or "the tree or the joints"
+            raise ModelError(
+                f"{robot.name} differs from the compiled {self._robot.name} in {what}; "
+                "only figures can be rewritten, compile it with robot.model()"
+            )
+
+    def _needs_compiling(self, robot: Robot) -> bool:
+        """What the compiler proved of a link may no longer hold: a diagonal mass matrix, and
+        the boxes around several shapes, which are placed relative to its centre of mass."""
+        touched = [self.compiled.body(link).id for link in self._inertias(robot)]
+        boxed = self.compiled.body_bvhnum[touched] > 1
+        collides = robot.mount == "free" or robot.self_collision
+        return bool(self.compiled.body_simple[touched].any() or (collides and boxed.any()))
+
+    def _inertias(self, robot: Robot) -> dict[str, Inertia]:
+        """Every link whose inertia may differ from the compiled one, loads included."""
+        if robot.inertias == self._robot.inertias and robot.payloads == self._robot.payloads:
+            return {}
+        reset = {*robot.inertias, *self._robot.inertias, *robot.payloads, *self._robot.payloads}
+        own = {link: robot.inertias.get(link) or self._bare.inertia(link) for link in reset}
+        return own | loaded_inertias(own, robot.payloads)
+
+    def _write_joints(self, model: mujoco.MjModel, robot: Robot) -> None:
+        joints, dof = robot.joints, self._dof
+        model.dof_armature[dof] = joints.armature
+        model.dof_frictionloss[dof] = joints.frictionloss
+        damping = model.dof_damping
+        if damping.ndim == 1:
+            damping[dof] = joints.damping
+        else:  # newer MuJoCo holds a polynomial
+            damping[dof, 0] = joints.damping
+        model.actuator_gainprm[:, 0] = joints.kp
+        model.actuator_biasprm[:, 1], model.actuator_biasprm[:, 2] = -joints.kp, -joints.kd
+        limited = joints.actuated & (joints.effort > 0) & np.isfinite(joints.effort)
+        model.actuator_forcelimited[:] = limited
+        reach = np.where(limited, joints.effort, 0.0)
+        model.actuator_forcerange[:] = np.stack([-reach, reach], axis=1)
+
+
+def _write_inertia(model: mujoco.MjModel, body: int, inertia: Inertia) -> None:
+    model.body_mass[body], model.body_ipos[body] = inertia.mass, inertia.com
+    model.body_inertia[body], model.body_iquat[body] = principal(inertia.tensor)
+    # The compiler notes where the inertial frame is the body's own; it no longer is.
+    model.body_sameframe[body] = 0
