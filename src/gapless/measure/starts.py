@@ -19,12 +19,37 @@ BASE_CHANNELS = ("base_pos", "base_quat_wxyz", "base_lin_vel_w", "base_ang_vel_b
 
 
 @dataclass(frozen=True)
+class Commands:
+    """What was commanded, (..., J): positions, and the velocities and torques beside them."""
+
+    target: np.ndarray
+    target_dq: np.ndarray | None = None
+    torque_ff: np.ndarray | None = None
+
+    def folded(self, kp: np.ndarray, kd: np.ndarray) -> np.ndarray:
+        """The positions that alone make a PD law with these gains act the same, rad.
+
+        kp·(target - q) + kd·(target_dq - dq) + torque_ff is the plain law with the target moved
+        by (kd·target_dq + torque_ff)/kp; so moved, the effort limit and a delay act on all of it.
+        """
+        ahead = 0.0 if self.target_dq is None else kd * self.target_dq
+        ahead = ahead if self.torque_ff is None else ahead + self.torque_ff
+        return self.target + ahead / np.where(kp > 0, kp, 1.0)
+
+    def __getitem__(self, which: object) -> Commands:
+        """The same for some samples."""
+        parts = (self.target, self.target_dq, self.torque_ff)
+        return Commands(*(None if p is None else p[which] for p in parts))  # type: ignore
+
+
+@dataclass(frozen=True)
 class Aligned:
     """A recording as a world sees it: (T, ...) arrays, joints in the robot's order.
 
     Attributes:
         state: recorded states; base fields None where the mount has none.
         target: commands, rad, with a velocity command and a feed-forward torque folded in.
+        commands: the same before folding.
         mask: (T, J) True where a joint was logged and may be scored.
         valid: (T,) True where a window may pass: usable joints, and a base where one is needed.
         torque: logged torque or None.
@@ -34,6 +59,7 @@ class Aligned:
 
     state: State
     target: np.ndarray
+    commands: Commands
     mask: np.ndarray
     valid: np.ndarray
     torque: np.ndarray | None
@@ -63,7 +89,7 @@ def in_robot_order(recording: Recording, robot: Robot) -> Aligned:
     def per_joint(values: np.ndarray, filler: np.ndarray | float) -> np.ndarray:
         return np.where(absent, filler, values[:, pick])
 
-    target = recording.q if recording.target is None else recording.target
+    commands = _commands(recording, robot, per_joint, rest)
     torque = recording.channels.get("torque")
     base, origin = _base(recording, robot)
     known = np.ones(len(recording), bool)
@@ -75,7 +101,8 @@ def in_robot_order(recording: Recording, robot: Robot) -> Aligned:
             dq=per_joint(velocities(recording), 0.0),
             **base,
         ),
-        target=per_joint(target, rest) + _folded(recording, robot, per_joint),
+        target=commands.folded(*gains_of(recording.conditions, robot)),
+        commands=commands,
         mask=per_joint(recording.mask, 0.0).astype(bool) & known[:, None],
         valid=recording.frame_valid & known,
         torque=None if torque is None else per_joint(torque, np.nan),
@@ -94,30 +121,24 @@ def gains_of(conditions: Conditions, robot: Robot) -> tuple[np.ndarray, np.ndarr
     return kp, kd
 
 
-def _folded(
-    recording: Recording, robot: Robot, per_joint: Callable[[np.ndarray, float], np.ndarray]
-) -> np.ndarray | float:
-    """What a velocity command and a feed-forward torque add to the target, rad.
-
-    kp·(target - q) + kd·(target_dq - dq) + torque_ff is the plain PD law with the target moved by
-    (kd·target_dq + torque_ff)/kp; so moved, the effort limit and a delay act on all of it.
-    """
-    velocity = recording.channels.get("target_dq")
-    torque = recording.channels.get("torque_ff")
-    if velocity is None and torque is None:
-        return 0.0
-    kp, kd = gains_of(recording.conditions, robot)
-    ahead = np.zeros((len(recording), len(kp)))
-    ahead += 0.0 if velocity is None else kd * per_joint(velocity, 0.0)
-    ahead += 0.0 if torque is None else per_joint(torque, 0.0)
-    ahead = np.nan_to_num(ahead)
-    bare = [robot.joints.names[j] for j in np.flatnonzero((kp == 0) & ahead.any(axis=0))]
-    if bare:
+def _commands(
+    recording: Recording,
+    robot: Robot,
+    per_joint: Callable[[np.ndarray, np.ndarray | float], np.ndarray],
+    rest: np.ndarray,
+) -> Commands:
+    target = per_joint(recording.q if recording.target is None else recording.target, rest)
+    beside = [recording.channels.get(name) for name in ("target_dq", "torque_ff")]
+    beside = [None if c is None else np.nan_to_num(per_joint(c, 0.0)) for c in beside]
+    kp, _ = gains_of(recording.conditions, robot)
+    given = [c.any(axis=0) for c in beside if c is not None]
+    bare = [robot.joints.names[j] for j in np.flatnonzero((kp == 0) & np.any(given, axis=0))]
+    if given and bare:
         raise DataError(
             f"recording {recording.name!r} commands a torque at {', '.join(bare)}, whose kp is 0; "
             "replay needs a position gain: state it in the log's gains or the robot's"
         )
-    return ahead / np.where(kp > 0, kp, 1.0)
+    return Commands(target, *beside)
 
 
 def velocities(recording: Recording) -> np.ndarray:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 FREE_JOINT = "root"
 FLOOR = "floor"
 HOME = "home"
+STICKING = (0.999, 0.999, 0.001, 0.5, 2.0)
+"""Impedance of dry friction: with MuJoCo's default (0.9) a joint that should stick creeps."""
+
 _LEAST_INERTIA = 1e-10  # kg·m²
 _LEAST_MASS = 1e-12  # kg
 
@@ -122,6 +125,7 @@ def set_joints(spec: mujoco.MjSpec, joints: Joints) -> None:
         joint.actfrclimited = off
         joint.armature = joints.armature[i]
         joint.frictionloss = joints.frictionloss[i]
+        joint.solimp_friction = STICKING
         _set_linear(joint, "damping", joints.damping[i])
 
 

@@ -1,0 +1,1 @@
+"""Identify: physical parameters from recordings."""

@@ -1,0 +1,225 @@
+"""The objective that every optimiser minimises: replay errors of fragments, and what was known before.
+
+Optimisers work on z, the parameters' distance from their priors in units of their spreads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gapless.errors import GaplessError, unknown
+from gapless.identify.fragments import Fragments
+from gapless.identify.losses import LOSSES
+from gapless.identify.residuals import RESIDUALS
+from gapless.identify.simulator import Simulator
+from gapless.parameters import Parameter
+from gapless.worlds.mujoco import MujocoWorld
+
+ENCODER_NOISE = 1e-3
+"""Noise of a position reading, rad, below which errors are not told apart."""
+
+RUNAWAY_ERROR = 1.0
+"""What a reading counts, rad, after the simulation diverged."""
+
+
+@dataclass(frozen=True)
+class Linear:
+    """The residuals and their slopes at a point.
+
+    Attributes:
+        z: (P,) the point.
+        residual: (n, R) of each fragment, in units of the noise.
+        slope: (n, R, P).
+        weight: (n, R) of the robust loss.
+    """
+
+    z: np.ndarray
+    residual: np.ndarray
+    slope: np.ndarray
+    weight: np.ndarray
+
+    @property
+    def information(self) -> np.ndarray:
+        """(P, P) Gauss-Newton Hessian of the data."""
+        return np.einsum("nri,nr,nrj->ij", self.slope, self.weight, self.slope, optimize=True)
+
+    @property
+    def scores(self) -> np.ndarray:
+        """(n, P) gradient of each fragment's cost."""
+        return np.einsum("nri,nr->ni", self.slope, self.weight * self.residual, optimize=True)
+
+
+class Problem:
+    """Replay errors of fragments as a function of z.
+
+    Args:
+        world: the nominal robot.
+        parameters: what is unknown.
+        fragments: what must be explained.
+        objective: "joints", or "bodies" (HALO's body positions, the upper body counting more).
+        loss: a key of `LOSSES`.
+        noise: of a residual, rad or m; errors are counted in it, and so are the priors.
+        prior_weight: 1 takes the spreads as they are, 0 leaves the priors out.
+        boxes: kind or name -> (lower, upper): HALO's regulariser, free inside, quadratic outside.
+    """
+
+    def __init__(
+        self,
+        world: MujocoWorld,
+        parameters: Sequence[Parameter],
+        fragments: Fragments,
+        *,
+        objective: str = "joints",
+        loss: str = "huber",
+        noise: float = ENCODER_NOISE,
+        prior_weight: float = 1.0,
+        boxes: Mapping[str, tuple[float, float]] | None = None,
+    ) -> None:
+        if loss not in LOSSES:
+            raise unknown("loss", loss, LOSSES)
+        if objective not in RESIDUALS:
+            raise unknown("objective", objective, RESIDUALS)
+        if not noise > 0:
+            raise GaplessError(f"noise is {noise}; expected a number above 0")
+        self.parameters, self.world = list(parameters), world
+        self.fragments = fragments.unloaded() if _finds_loads(parameters) else fragments
+        self.simulator = Simulator(world, parameters)
+        self.loss, self.noise, self.prior_weight = LOSSES[loss], noise, prior_weight
+        self.objective = objective
+        self._residuals = RESIDUALS[objective](world.robot, self.fragments)
+        self.prior = np.array([p.prior for p in parameters])
+        self.spread = np.array([p.spread for p in parameters])
+        self.lower = (np.array([p.lower for p in parameters]) - self.prior) / self.spread
+        self.upper = (np.array([p.upper for p in parameters]) - self.prior) / self.spread
+        self._boxes = _box_rows(parameters, boxes or {}, self.spread)
+        self._step = np.array([p.step for p in parameters]) / self.spread
+
+    def __len__(self) -> int:
+        return len(self.parameters)
+
+    def on(self, fragments: Fragments) -> Problem:
+        """The same question asked of other fragments."""
+        twin = object.__new__(Problem)
+        twin.__dict__.update(self.__dict__)
+        twin.fragments = fragments.unloaded() if _finds_loads(self.parameters) else fragments
+        twin._residuals = RESIDUALS[self.objective](self.world.robot, twin.fragments)
+        return twin
+
+    def with_noise(self, noise: float) -> Problem:
+        """The same with another noise level."""
+        twin = object.__new__(Problem)
+        twin.__dict__.update(self.__dict__)
+        twin.noise = max(noise, 1e-9)
+        return twin
+
+    def values(self, z: np.ndarray) -> np.ndarray:
+        """Physical values of z, (..., P)."""
+        return np.clip(
+            self.prior + z * self.spread,
+            [p.lower for p in self.parameters],
+            [p.upper for p in self.parameters],
+        )
+
+    def z_of(self, values: np.ndarray) -> np.ndarray:
+        """The inverse of `values`."""
+        return np.clip((np.asarray(values) - self.prior) / self.spread, self.lower, self.upper)
+
+    def residuals(self, z: np.ndarray) -> np.ndarray:
+        """(k, n, R) errors of every fragment at k points, in units of the noise."""
+        played = self.simulator.play(self.fragments, self.values(z))
+        errors = self._residuals(played)
+        bad = ~np.isfinite(errors)
+        errors = np.where(bad, RUNAWAY_ERROR, np.clip(errors, -RUNAWAY_ERROR, RUNAWAY_ERROR))
+        return errors / self.noise
+
+    def costs(self, z: np.ndarray) -> np.ndarray:
+        """(k,) cost at k points."""
+        return self.costs_of(z, self.residuals(z))
+
+    def costs_of(self, z: np.ndarray, residuals: np.ndarray) -> np.ndarray:
+        """(k,) cost of residuals that are known, with what the priors add."""
+        data = self.loss.value(residuals**2).sum(axis=(1, 2))
+        return 0.5 * (data + self.prior_cost(z))
+
+    def prior_cost(self, z: np.ndarray) -> np.ndarray:
+        """(k,) twice the cost of leaving the priors, and the boxes."""
+        outside = np.maximum(self._boxes[0] - z, 0) + np.maximum(z - self._boxes[1], 0)
+        return self.prior_weight * (z**2).sum(axis=1) + (outside**2).sum(axis=1)
+
+    def prior_slope(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(P,) gradient and curvature of that cost."""
+        below, above = np.minimum(z - self._boxes[0], 0), np.maximum(z - self._boxes[1], 0)
+        curvature = self.prior_weight + (below + above != 0)
+        return self.prior_weight * z + below + above, np.asarray(curvature, float)
+
+    def rms(self, residuals: np.ndarray) -> float:
+        """Root mean square of one point's (n, R) residuals, rad or m, over what may be compared."""
+        return float(self.noise * np.sqrt((residuals**2).sum() / self._residuals.count))
+
+    def linearised(
+        self, z: np.ndarray, residual: np.ndarray | None = None, own: bool = False
+    ) -> Linear:
+        """Residuals and slopes by forward differences, all in one batch.
+
+        Args:
+            z: (P,) the point.
+            residual: (n, R) there, where it is known.
+            own: move one kind of figure of all joints together and take each joint's change to
+                come from its own figure: a good guess in a fraction of the time.
+        """
+        groups = self._moved_together() if own else [[i] for i in range(len(self))]
+        up = z + self._step <= self.upper
+        delta = np.where(up, self._step, -self._step)
+        points = np.tile(z, (len(groups), 1))
+        for row, group in enumerate(groups):
+            points[row, group] += delta[group]
+        points = points if residual is not None else np.vstack([z, points])
+        found = self.residuals(points)
+        base, moved = (found[0], found[1:]) if residual is None else (residual, found)
+        slope = np.zeros((*base.shape, len(self)))
+        for row, group in enumerate(groups):
+            change = moved[row] - base
+            for i in group:
+                slope[..., i] = self._attributed(change, i, len(group) > 1) / delta[i]
+        return Linear(z, base, slope, self.loss.weight(base**2))
+
+    def _attributed(self, change: np.ndarray, i: int, shared: bool) -> np.ndarray:
+        joint = self.parameters[i].joint
+        if not shared or joint is None:
+            return change
+        only = np.zeros(
+            (change.shape[1] // len(self.world.robot.joints), len(self.world.robot.joints))
+        )
+        only[:, self.world.robot.joints.index(joint)] = 1.0
+        return change * only.ravel()
+
+    def _moved_together(self) -> list[list[int]]:
+        groups: dict[str, list[int]] = {}
+        for i, p in enumerate(self.parameters):
+            alone = p.joint is None or p.joint not in self.world.robot.joints.names
+            groups.setdefault(p.name if alone else p.kind, []).append(i)
+        return list(groups.values())
+
+
+def _finds_loads(parameters: Sequence[Parameter]) -> bool:
+    return any(p.kind.startswith("payload") for p in parameters)
+
+
+def _box_rows(
+    parameters: Sequence[Parameter], boxes: Mapping[str, tuple[float, float]], spread: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Lower and upper edges in z; infinite where there is no box."""
+    lower, upper = np.full(len(parameters), -np.inf), np.full(len(parameters), np.inf)
+    known = {p.kind for p in parameters} | {p.name for p in parameters}
+    for key in boxes:
+        if key not in known:
+            raise unknown("parameter", key, known)
+    for i, p in enumerate(parameters):
+        box = boxes.get(p.name, boxes.get(p.kind))
+        if box is not None:
+            scale = 1.0 if p.factor else p.prior
+            lower[i], upper[i] = ((edge * scale - p.prior) / spread[i] for edge in box)
+    return lower, upper
