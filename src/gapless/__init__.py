@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gapless.errors import GaplessError as GaplessError
+    from gapless.identify import Calibration as Calibration
+    from gapless.identify import identify as identify
     from gapless.measure import Gap as Gap
     from gapless.measure import measure as measure
     from gapless.recordings import Conditions as Conditions
@@ -40,6 +42,8 @@ _HOME = {
     "HiddenWorld": "worlds",
     "Gap": "measure",
     "measure": "measure",
+    "Calibration": "identify",
+    "identify": "identify",
 }
 __version__ = "0.1.0"
 

@@ -13,6 +13,7 @@ VERBS = {
     "import": "turn a robot's logs into a dataset",
     "check": "say what is wrong with a dataset",
     "measure": "say how far a simulator is from a dataset, where and why",
+    "identify": "find a robot's physical figures from its recordings, with their uncertainty",
     "motion": "make, check and save a motion",
     "collect": "record motions on hidden robots, each paired with its simulated replica",
     "demo": "record a perturbed robot, measure it, write tables and pictures",

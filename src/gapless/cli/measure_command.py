@@ -8,9 +8,12 @@ from typing import Annotated
 
 import tyro
 
+from gapless.cli.robot_option import robot_of
 from gapless.cli.terminal import check_outputs, console, parse, progress, save_json
+from gapless.errors import GaplessError
 from gapless.recordings import Dataset
 from gapless.robots import Robot
+from gapless.worlds.effects import Effects
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,10 @@ class Measure:
     """At most this many windows of each recording and horizon; all by default."""
     threshold: float = 0.5
     """Joint error that counts as a large gap, rad."""
+    calibration: Path | None = None
+    """File of gapless identify: measure the gap that is left with the identified figures."""
+    loaded: bool = False
+    """With the load that a two-stage calibration found."""
     physics_step: float = 0.002
     """Longest physics step, s."""
     causes: bool = True
@@ -59,11 +66,12 @@ def run(arguments: list[str]) -> int:
     if args.plots:
         require_matplotlib()
     dataset = Dataset.open(args.dataset)
-    robot = _robot(dataset, args)
+    robot = robot_of(dataset, args.robot, args.mount, args.lock)
     recordings = dataset
     if args.reference_as_command:
         recordings = dataset.map(lambda recording: recording.with_reference_as_command())
-    world = MujocoWorld(robot, dataset.rate, physics_step=args.physics_step)
+    robot, effects = _calibrated(robot, args)
+    world = MujocoWorld(robot, dataset.rate, effects=effects, physics_step=args.physics_step)
     with progress("measuring") as report:
         gap = measure(
             recordings,
@@ -87,19 +95,18 @@ def run(arguments: list[str]) -> int:
     return 0
 
 
-def _robot(dataset: Dataset, args: Measure) -> Robot:
-    """The robot asked for, mounted and locked as the dataset says unless told otherwise."""
-    mounts = {episode.conditions.mount for episode in dataset.episodes}
-    told = mounts.pop() if len(mounts) == 1 else None
-    robot = Robot.load(args.robot or dataset.robot, mount=args.mount or told)
-    locked = dataset.provenance.get("locked", ())
-    robot = robot.lock([*args.lock, *(j for j in locked if j in robot.joints.names)])
-    return _without_held(robot, dataset)
+def _calibrated(robot: Robot, args: Measure) -> tuple[Robot, Effects | None]:
+    """The robot as identified, where a calibration is given."""
+    if args.calibration is None:
+        if args.loaded:
+            raise GaplessError("--loaded needs --calibration FILE, made with --plan two-stage")
+        return robot, None
+    from gapless.identify import Calibration
 
-
-def _without_held(robot: Robot, dataset: Dataset) -> Robot:
-    """Weld the joints that no recording logged where all of them declare them held."""
-    held = [set(episode.conditions.held.items()) for episode in dataset.episodes]
-    always = dict(set.intersection(*held)) if held else {}
-    welded = {j: at for j, at in always.items() if j in robot.joints.names}
-    return robot.lock(welded, at=welded) if len(welded) < len(robot.joints) else robot
+    calibration = Calibration.load(args.calibration)
+    robot, effects = calibration.apply(robot)
+    if not args.loaded:
+        return robot, effects
+    if calibration.loaded is None:
+        raise GaplessError(f"{args.calibration} has no load; it is made with --plan two-stage")
+    return calibration.loaded.apply(robot, effects)

@@ -25,7 +25,8 @@ class Progress:
         error: its root mean square replay error, rad or m.
         iteration: how many are done.
         history: error after each iteration.
-        extra: what else this optimiser needs to go on, plain JSON.
+        done: whether the optimiser had finished.
+        linear: slopes near the best point, where the optimiser formed them.
     """
 
     z: np.ndarray
@@ -33,7 +34,8 @@ class Progress:
     error: float
     iteration: int = 0
     history: list[float] = field(default_factory=list)
-    extra: dict = field(default_factory=dict)
+    done: bool = False
+    linear: Linear | None = None
 
 
 Report = Callable[[Progress], None]
@@ -43,48 +45,58 @@ def gauss_newton(
     problem: Problem,
     start: np.ndarray,
     *,
-    iterations: int = 30,
-    tolerance: float = 1e-3,
+    iterations: int = 40,
+    tolerance: float = 3e-3,
     own: bool = False,
+    linear: Linear | None = None,
     report: Report | None = None,
 ) -> Progress:
     """Minimise a problem.
+
+    Slopes cost a replay a parameter, steps only four; so slopes are carried along from step to
+    step, and formed anew when they no longer help.
 
     Args:
         problem: what to minimise.
         start: (P,) where to begin.
         iterations: at most.
-        tolerance: stop when a step lowers the cost by less than this share of it.
+        tolerance: stop when a step with fresh slopes lowers the cost by less than this share.
         own: use the quick slopes of `Problem.linearised`.
+        linear: slopes near the start, where they are known.
         report: told after each iteration.
     """
-    residual = problem.residuals(start[None])
-    here = Progress(start, float(problem.costs_of(start[None], residual)[0]), 0.0)
-    here.error, damping = problem.rms(residual[0]), 1e-3
-    if not np.isfinite(here.cost):
-        raise SimulationError("the nominal robot diverges on these recordings; check the robot")
-    residual = residual[0]
+    residual = problem.residuals(start[None])[0]
+    cost = float(problem.costs_of(start[None], residual[None])[0])
+    if not np.isfinite(cost):
+        raise SimulationError("the replay error at the start is not finite; check the recordings")
+    here = Progress(start, cost, problem.rms(residual))
+    damping, fresh = 1e-3, linear is None
+    weight = problem.loss.weight
+    linear = linear or problem.linearised(start, residual, own)
+    linear = linear.moved_to(start, residual, weight(residual**2))
     for _ in range(iterations):
-        linear = problem.linearised(here.z, residual, own)
         points = np.array([_step(problem, linear, damping * m) for m in DAMPINGS])
         found = problem.residuals(points)
         costs = problem.costs_of(points, found)
         best = int(np.argmin(costs))
-        gain = here.cost - costs[best]
-        here.iteration += 1
-        if not gain > 0:
-            damping *= 100 * DAMPINGS[-1]
-            if damping > 1e9:
+        gain = here.cost - float(costs[best])
+        if gain > 0:
+            residual, damping = found[best], max(damping * DAMPINGS[best], 1e-7)
+            linear = linear.moved_to(points[best], residual, weight(residual**2))
+            here.z, here.cost, here.error = points[best], float(costs[best]), problem.rms(residual)
+            here.iteration += 1
+            here.history.append(here.error)
+            if report:
+                report(here)
+        small = not gain > tolerance * here.cost
+        if small and fresh:
+            if gain > 0 or damping > 1:
                 break
-            continue
-        residual, damping = found[best], max(damping * DAMPINGS[best], 1e-7)
-        done = gain < tolerance * here.cost
-        here.z, here.cost, here.error = points[best], float(costs[best]), problem.rms(residual)
-        here.history.append(here.error)
-        if report:
-            report(here)
-        if done:
-            break
+            damping *= 1e4  # the slopes are right, so the steps were too long
+        elif small:
+            linear, damping = problem.linearised(here.z, residual, own), 1e-3
+        fresh = small
+    here.linear = linear
     return here
 
 

@@ -1,4 +1,4 @@
-"""The objective that every optimiser minimises: replay errors of fragments, and what was known before.
+"""What every optimiser minimises: replay errors of fragments, and what was known before.
 
 Optimisers work on z, the parameters' distance from their priors in units of their spreads.
 """
@@ -6,7 +6,8 @@ Optimisers work on z, the parameters' distance from their priors in units of the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from gapless.identify.fragments import Fragments
 from gapless.identify.losses import LOSSES
 from gapless.identify.residuals import RESIDUALS
 from gapless.identify.simulator import Simulator
-from gapless.parameters import Parameter
+from gapless.parameters import Parameter, apply
 from gapless.worlds.mujoco import MujocoWorld
 
 ENCODER_NOISE = 1e-3
@@ -41,15 +42,28 @@ class Linear:
     slope: np.ndarray
     weight: np.ndarray
 
-    @property
+    def moved_to(self, z: np.ndarray, residual: np.ndarray, weight: np.ndarray) -> Linear:
+        """The slopes carried to a near point, corrected along the way that was gone (Broyden)."""
+        way = z - self.z
+        seen = residual - self.residual
+        missed = seen - self.slope @ way
+        slope = self.slope + missed[..., None] * (way / max(way @ way, 1e-12))
+        return Linear(z, residual, slope, weight)
+
+    def only(self, chosen: np.ndarray) -> Linear:
+        """The same for some parameters."""
+        return Linear(self.z[chosen], self.residual, self.slope[..., chosen], self.weight)
+
+    @cached_property
     def information(self) -> np.ndarray:
         """(P, P) Gauss-Newton Hessian of the data."""
-        return np.einsum("nri,nr,nrj->ij", self.slope, self.weight, self.slope, optimize=True)
+        rows = self.slope.reshape(-1, self.slope.shape[-1])
+        return rows.T @ (self.weight.reshape(-1, 1) * rows)
 
-    @property
+    @cached_property
     def scores(self) -> np.ndarray:
         """(n, P) gradient of each fragment's cost."""
-        return np.einsum("nri,nr->ni", self.slope, self.weight * self.residual, optimize=True)
+        return ((self.weight * self.residual)[:, None] @ self.slope)[:, 0]
 
 
 class Problem:
@@ -63,7 +77,8 @@ class Problem:
         loss: a key of `LOSSES`.
         noise: of a residual, rad or m; errors are counted in it, and so are the priors.
         prior_weight: 1 takes the spreads as they are, 0 leaves the priors out.
-        boxes: kind or name -> (lower, upper): HALO's regulariser, free inside, quadratic outside.
+        boxes: kind or name -> (lower, upper) share of the prior: HALO's regulariser, free inside,
+            quadratic outside.
     """
 
     def __init__(
@@ -84,18 +99,11 @@ class Problem:
             raise unknown("objective", objective, RESIDUALS)
         if not noise > 0:
             raise GaplessError(f"noise is {noise}; expected a number above 0")
-        self.parameters, self.world = list(parameters), world
+        self._set_parameters(world, list(parameters), _box_edges(parameters, boxes or {}))
         self.fragments = fragments.unloaded() if _finds_loads(parameters) else fragments
-        self.simulator = Simulator(world, parameters)
         self.loss, self.noise, self.prior_weight = LOSSES[loss], noise, prior_weight
         self.objective = objective
         self._residuals = RESIDUALS[objective](world.robot, self.fragments)
-        self.prior = np.array([p.prior for p in parameters])
-        self.spread = np.array([p.spread for p in parameters])
-        self.lower = (np.array([p.lower for p in parameters]) - self.prior) / self.spread
-        self.upper = (np.array([p.upper for p in parameters]) - self.prior) / self.spread
-        self._boxes = _box_rows(parameters, boxes or {}, self.spread)
-        self._step = np.array([p.step for p in parameters]) / self.spread
 
     def __len__(self) -> int:
         return len(self.parameters)
@@ -117,15 +125,13 @@ class Problem:
 
     def values(self, z: np.ndarray) -> np.ndarray:
         """Physical values of z, (..., P)."""
-        return np.clip(
-            self.prior + z * self.spread,
-            [p.lower for p in self.parameters],
-            [p.upper for p in self.parameters],
-        )
+        columns = [p.value_of(z[..., i]) for i, p in enumerate(self.parameters)]
+        return np.stack(columns, axis=-1)
 
     def z_of(self, values: np.ndarray) -> np.ndarray:
-        """The inverse of `values`."""
-        return np.clip((np.asarray(values) - self.prior) / self.spread, self.lower, self.upper)
+        """The inverse of `values`, within the bounds."""
+        z = [p.z_of(v) for p, v in zip(self.parameters, values, strict=True)]
+        return np.clip(z, self.lower, self.upper)
 
     def residuals(self, z: np.ndarray) -> np.ndarray:
         """(k, n, R) errors of every fragment at k points, in units of the noise."""
@@ -155,6 +161,47 @@ class Problem:
         curvature = self.prior_weight + (below + above != 0)
         return self.prior_weight * z + below + above, np.asarray(curvature, float)
 
+    @property
+    def readings(self) -> float:
+        """How many readings are compared."""
+        return self._residuals.count
+
+    @property
+    def floor(self) -> float:
+        """The noise of a reading that nothing can explain, rad or m."""
+        return ENCODER_NOISE / 3
+
+    def typical(self, residuals: np.ndarray) -> float:
+        """The usual size of one point's residuals, rad or m; what is far off hardly counts."""
+        used = np.abs(residuals[residuals != 0])
+        return float(1.4826 * np.median(used) * self.noise) if used.size else 0.0
+
+    def only(self, chosen: np.ndarray, z: np.ndarray) -> Problem:
+        """The problem of some parameters, the others fixed where z has them."""
+        fixed = [p for p, c in zip(self.parameters, chosen, strict=True) if not c]
+        robot, effects = apply(self.world.robot, self.world.effects, fixed, self.values(z)[~chosen])
+        twin = object.__new__(Problem)
+        twin.__dict__.update(self.__dict__)
+        twin._set_parameters(
+            self.world.variant(robot=robot, effects=effects),
+            [p for p, c in zip(self.parameters, chosen, strict=True) if c],
+            (self._boxes[0][chosen], self._boxes[1][chosen]),
+        )
+        return twin
+
+    def _set_parameters(
+        self,
+        world: MujocoWorld,
+        parameters: list[Parameter],
+        boxes: tuple[np.ndarray, np.ndarray],
+    ) -> None:
+        self.parameters, self.world = parameters, world
+        self.simulator = Simulator(world, parameters)
+        self.lower = np.array([p.z_of(p.lower) for p in parameters])
+        self.upper = np.array([p.z_of(p.upper) for p in parameters])
+        self._step = np.array([p.step / p.spread for p in parameters])
+        self._boxes = boxes
+
     def rms(self, residuals: np.ndarray) -> float:
         """Root mean square of one point's (n, R) residuals, rad or m, over what may be compared."""
         return float(self.noise * np.sqrt((residuals**2).sum() / self._residuals.count))
@@ -170,7 +217,7 @@ class Problem:
             own: move one kind of figure of all joints together and take each joint's change to
                 come from its own figure: a good guess in a fraction of the time.
         """
-        groups = self._moved_together() if own else [[i] for i in range(len(self))]
+        groups = self.moved_together() if own else [[i] for i in range(len(self))]
         up = z + self._step <= self.upper
         delta = np.where(up, self._step, -self._step)
         points = np.tile(z, (len(groups), 1))
@@ -196,7 +243,8 @@ class Problem:
         only[:, self.world.robot.joints.index(joint)] = 1.0
         return change * only.ravel()
 
-    def _moved_together(self) -> list[list[int]]:
+    def moved_together(self) -> list[list[int]]:
+        """Parameters whose replays the quick slopes share: one kind of figure of all joints."""
         groups: dict[str, list[int]] = {}
         for i, p in enumerate(self.parameters):
             alone = p.joint is None or p.joint not in self.world.robot.joints.names
@@ -208,10 +256,10 @@ def _finds_loads(parameters: Sequence[Parameter]) -> bool:
     return any(p.kind.startswith("payload") for p in parameters)
 
 
-def _box_rows(
-    parameters: Sequence[Parameter], boxes: Mapping[str, tuple[float, float]], spread: np.ndarray
+def _box_edges(
+    parameters: Sequence[Parameter], boxes: Mapping[str, tuple[float, float]]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Lower and upper edges in z; infinite where there is no box."""
+    """Lower and upper edges in z, of boxes in shares of the prior; infinite without a box."""
     lower, upper = np.full(len(parameters), -np.inf), np.full(len(parameters), np.inf)
     known = {p.kind for p in parameters} | {p.name for p in parameters}
     for key in boxes:
@@ -220,6 +268,5 @@ def _box_rows(
     for i, p in enumerate(parameters):
         box = boxes.get(p.name, boxes.get(p.kind))
         if box is not None:
-            scale = 1.0 if p.factor else p.prior
-            lower[i], upper[i] = ((edge * scale - p.prior) / spread[i] for edge in box)
+            lower[i], upper[i] = (p.z_of(edge * p.prior) for edge in box)
     return lower, upper

@@ -13,7 +13,7 @@ from gapless.robots import Kinematics, Robot, TrackingPoint
 from gapless.worlds.world import State, Trajectory
 
 UPPER_WEIGHT = 3.0
-"""How much more a body of the upper body counts (HALO's α; the paper does not give its value)."""
+"""How much more a body of the upper body counts (HALO's alpha; the paper does not give it)."""
 
 STATES_AT_ONCE = 50_000
 """Poses whose bodies are placed in one pass."""
@@ -57,7 +57,7 @@ class BodyErrors:
             raise ModelError("body positions of a free robot need a base pose; use joints")
         self._real = self._place(fragments.real)
         # A reading that is missing leaves the whole pose unknown.
-        self._usable = (fragments.weight > 0).all(axis=-1)
+        self._usable = np.asarray((fragments.weight > 0).all(axis=-1))
         self.count = float(self._usable.sum() * (3 * weights.sum()))
 
     def _place(self, state: State) -> np.ndarray:

@@ -80,7 +80,7 @@ def _with_joints(robot: Robot, wanted: Mapping[str, Mapping[str, float]]) -> Rob
     errors = dict(robot.gain_errors)
     for joint in dict.fromkeys([*fields.get("kp", ()), *fields.get("kd", ())]):
         column, was = robot.joints.index(joint), errors.get(joint, (1.0, 1.0))
-        pairs = [(getattr(r.joints, k)[column] for r in (new, robot)) for k in ("kp", "kd")]
+        pairs = [[getattr(r.joints, k)[column] for r in (new, robot)] for k in ("kp", "kd")]
         moved = [float(a / b) if b > 0 else 1.0 for a, b in pairs]
         errors[joint] = (was[0] * moved[0], was[1] * moved[1])
     return replace(new, gain_errors=errors)

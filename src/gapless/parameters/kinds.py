@@ -38,6 +38,7 @@ class Kind:
         lower: smallest value that makes sense.
         upper: largest value that makes sense.
         step: finite-difference step, as a share of the spread.
+        log: whether errors are ratios: half is as far off as twice.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Kind:
     lower: Sizer
     upper: Sizer
     step: float = 0.02
+    log: bool = False
 
 
 def _of_joints(field: str) -> Reader:
@@ -130,7 +132,10 @@ def _joint_kinds() -> list[Kind]:
     damping, dry = _usual(0.02), _usual(0.02, "strength")
     rotor = _usual(3e-4)
     return [
-        Kind("kp", "N·m/rad", JOINT, _of_joints("kp"), _times(0.3), _times(0.05), _times(20.0)),
+        Kind(
+            *("kp", "N·m/rad", JOINT, _of_joints("kp"), _times(0.3), _times(0.05), _times(20.0)),
+            log=True,
+        ),
         Kind("kd", "N·m·s/rad", JOINT, _of_joints("kd"), damping, _number(0), _larger(damping, 20)),
         Kind(
             *("armature", "kg·m²", JOINT, _of_joints("armature"), rotor),
@@ -147,6 +152,7 @@ def _joint_kinds() -> list[Kind]:
         Kind(
             *("effort", "N·m", JOINT, _of_joints("effort"), _times(0.3)),
             *(_times(0.05), _times(5.0)),
+            log=True,
         ),
     ]
 
@@ -183,6 +189,7 @@ def _link_kinds() -> list[Kind]:
         Kind(
             *("mass", "kg", LINK, lambda robot, _, link: robot.inertia(link).mass, _times(0.3)),
             *(_times(0.05), lambda robot, link, m: m + _heaviest(robot, link, m)),
+            log=True,
         ),
         Kind(
             *("payload", "kg", LINK, lambda robot, _, link: _carried(robot, link).mass),

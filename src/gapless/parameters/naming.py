@@ -119,7 +119,8 @@ def _links(robot: Robot, place: str) -> list[str]:
         if place not in robot.links:
             raise unknown("link or link group", place, (*robot.link_groups, *robot.links))
         return [place]
-    return [link for link in robot.links if link in _moving(robot)]
+    moving = _moving(robot)
+    return [link for link in robot.links if link in moving]
 
 
 def load_links(robot: Robot) -> tuple[str, ...]:
@@ -200,6 +201,7 @@ def _shared(
         upper=float(upper.min()),
         step=kind.step * size,
         factor=factor,
+        log=(factor or kind.log) and bool((lower > 0).all()),
     )
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from gapless.errors import GaplessError
+from gapless.parameters.kinds import JOINT, KINDS
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,7 @@ class Parameter:
         upper: largest value that makes sense.
         step: finite-difference step.
         factor: True where the value multiplies the figures of places that differ.
+        log: True where errors are ratios: half is as far off as twice.
     """
 
     name: str
@@ -34,6 +38,7 @@ class Parameter:
     upper: float
     step: float
     factor: bool = False
+    log: bool = False
 
     def __post_init__(self) -> None:
         if not self.lower < self.upper:
@@ -46,13 +51,36 @@ class Parameter:
                 f"{self.name} is {self.prior:g} {self.unit}, outside its bounds {self.lower:g} to "
                 f"{self.upper:g}; widen the bounds or change the prior"
             )
+        if self.log and not self.lower > 0:
+            raise GaplessError(
+                f"the lower bound of {self.name} is {self.lower:g}; expected above 0"
+            )
         if not (self.spread > 0 and self.step > 0):
             raise GaplessError(f"spread of {self.name} is {self.spread:g}; expected above 0")
 
     @property
     def joint(self) -> str | None:
         """The joint it belongs to; None for a link's number and for one that joints share."""
-        return self.places[0] if self.name == f"{self.kind}/{self.places[0]}" else None
+        alone = len(self.places) == 1 and KINDS[self.kind].place == JOINT
+        return self.places[0] if alone else None
+
+    def value_of(self, z: np.ndarray) -> np.ndarray:
+        """The values at these distances from the prior, in spreads."""
+        if self.log:
+            return np.clip(
+                self.prior * np.exp(z * self.spread / self.prior), self.lower, self.upper
+            )
+        return np.clip(self.prior + z * self.spread, self.lower, self.upper)
+
+    def z_of(self, value: float) -> float:
+        """The inverse of `value_of`."""
+        if self.log:
+            return float(np.log(value / self.prior) * self.prior / self.spread)
+        return (value - self.prior) / self.spread
+
+    def per_z(self, value: float) -> float:
+        """How much the value changes per spread, at a value."""
+        return self.spread * value / self.prior if self.log else self.spread
 
     @property
     def lowest(self) -> float:

@@ -58,7 +58,16 @@ class Rewriter:
             model.geom_friction[floor, 0] = robot.floor.friction
             model.geom_solref[floor, 0] = robot.floor.softness
         mujoco.mj_setConst(model, self._data)
+        model.stat.meaninertia = self._mean_inertia(model)
         return model
+
+    def _mean_inertia(self, model: mujoco.MjModel) -> float:
+        """What the solver's tolerance is relative to; mj_setConst leaves it as it was."""
+        import mujoco
+
+        inertia = np.zeros((model.nv, model.nv))
+        mujoco.mj_fullM(model, self._data, inertia)
+        return float(inertia.trace() / model.nv)
 
     def _check(self, robot: Robot) -> None:
         same = robot.body is self._robot.body and robot.joints.names == self._robot.joints.names

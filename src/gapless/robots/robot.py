@@ -169,6 +169,14 @@ class Robot:
             self.check_link(link)
         return replace(self, inertias=self.inertias | dict(inertias))
 
+    def calibrated(self, calibration: Any) -> Robot:
+        """The robot with the figures of a `gapless.Calibration`.
+
+        What its drives do beyond a robot's figures (delay, encoder bias, ...) is in the effects:
+        `calibration.apply(robot)` gives both, `calibration.world(robot)` a world with both.
+        """
+        return calibration.apply(self)[0]
+
     def with_floor(self, floor: Floor) -> Robot:
         """Stand on another floor."""
         return replace(self, floor=floor)

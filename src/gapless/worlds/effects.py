@@ -146,18 +146,28 @@ def spread_over_substeps(
     if not delay.any():
         return np.repeat(targets, substeps, axis=1)
     known = np.concatenate([history, targets], axis=1)
-    late_by = delay * rate * substeps  # physics steps
-    end = np.arange(1, targets.shape[1] * substeps + 1)[:, None]
-    behind = (end - late_by[..., None, :]) / substeps
+    steps = targets.shape[1] * substeps
+    seconds = np.unique(delay)
+    if len(seconds) == 1:
+        return _delayed(known, history.shape[1], float(seconds[0]) * rate, steps, substeps)
+    out = np.empty((len(known), steps, known.shape[2]))
+    for value in seconds:
+        found = _delayed(known, history.shape[1], float(value) * rate, steps, substeps)
+        np.copyto(out, found, where=np.broadcast_to(delay == value, known[:, 0].shape)[:, None])
+    return out
+
+
+def _delayed(known: np.ndarray, before: int, delay: float, steps: int, substeps: int) -> np.ndarray:
+    """All commands one delay (control steps) late."""
+    behind = np.arange(1, steps + 1) / substeps - delay
     # The small number keeps a delay of whole physics steps from slipping by one through rounding.
     newest = np.ceil(behind - 1e-9) - 1
-    share = np.clip((behind - newest) * substeps, 0.0, 1.0)
-    row = newest.astype(int) + history.shape[1]
-    copy, joint = np.arange(len(known))[:, None, None], np.arange(delay.shape[-1])
-    now = known[copy, np.clip(row, 0, None), joint]
+    share = np.clip((behind - newest) * substeps, 0.0, 1.0)[:, None]
+    row = newest.astype(int) + before
+    now = known[:, np.clip(row, 0, None)]
     if (share > 1 - 1e-9).all():
         return now
-    return share * now + (1 - share) * known[copy, np.clip(row - 1, 0, None), joint]
+    return share * now + (1 - share) * known[:, np.clip(row - 1, 0, None)]
 
 
 def _spread_with_jitter(

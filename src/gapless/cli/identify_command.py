@@ -1,0 +1,168 @@
+"""`gapless identify`: physical figures of a robot from its recordings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from gapless.artifact import write_text_atomic
+from gapless.cli.robot_option import robot_of
+from gapless.cli.terminal import check_outputs, console, parse, save_json, spinner
+from gapless.errors import ArtifactError, GaplessError
+from gapless.recordings import Dataset
+
+
+@dataclass(frozen=True)
+class Identify:
+    """Fit a simulator's figures to recordings, with intervals, judged on other motions."""
+
+    dataset: Annotated[Path, tyro.conf.Positional]
+    """Folder of a dataset; make one with gapless import."""
+    out: Path
+    """File for the calibration (JSON)."""
+    robot: str | None = None
+    """Built-in robot or path of an .xml, .urdf or .toml; the dataset's own by default."""
+    mount: str | None = None
+    """free, fixed, or the link that is clamped; as the recordings say by default."""
+    lock: tuple[str, ...] = ()
+    """Joints or joint groups to weld at their default angle."""
+    set: tuple[str, ...] = ("actuators",)
+    """What to find: actuators, drives, inertials, inertias, payload, asap, all; kinds such as kp or
+    mass; or places: kp/arms, mass/torso_link, kp@sides."""
+    plan: str = "per-joint"
+    """per-joint, whole, two-stage, one-stage or fleet."""
+    optimiser: str = "gauss-newton"
+    """gauss-newton, gradient, cma or grid."""
+    payload: tuple[str, ...] = ("payload",)
+    """What the second stage of two-stage finds."""
+    loaded: tuple[str, ...] = ()
+    """Patterns of the names of loaded recordings; by default those that state a load."""
+    unloaded: bool = False
+    """Use only recordings that state that nothing was carried."""
+    fit: tuple[str, ...] = ()
+    """Patterns of the motions to fit; all others are held out."""
+    held_out: float = 0.25
+    """Share of the motions to hold out, where --fit does not say."""
+    horizon: float = 1.0
+    """Seconds replayed from recorded states."""
+    fragments: int = 64
+    """Most stretches that are fitted."""
+    objective: str = "joints"
+    """joints, or bodies (HALO's body positions)."""
+    loss: str = "huber"
+    """huber, squared or cauchy."""
+    bounds: tuple[str, ...] = ()
+    """Other bounds: kp=5:100 or 'frictionloss/*elbow*=0:2'."""
+    prior: tuple[str, ...] = ()
+    """Other value and spread: mass/torso_link=9.6:0.5."""
+    box: tuple[str, ...] = ()
+    """HALO's box regularisers, shares of the prior: damping=0.8:1.2."""
+    physics_step: float = 0.002
+    """Longest physics step, s."""
+    seed: int = 0
+    """Of the split."""
+    keep_anyway: bool = False
+    """Write a calibration even where held-out replays do not improve."""
+    overwrite: bool = False
+    """Replace an existing calibration."""
+    mjcf: Path | None = None
+    """File for the calibrated robot as a plain MJCF."""
+    json: Path | None = None
+    """File for the figures beside the table."""
+
+
+def run(arguments: list[str]) -> int:
+    """Parse and run."""
+    args = parse(Identify, "identify", arguments)
+    from gapless.identify import Settings, identify
+    from gapless.identify.gauss_newton import Progress
+
+    check_outputs(args.out, args.mjcf, args.json)
+    if args.out.exists() and not args.overwrite:
+        raise ArtifactError(f"{args.out} exists; use --overwrite, or another --out")
+    dataset = Dataset.open(args.dataset)
+    robot = robot_of(dataset, args.robot, args.mount, args.lock)
+    fitted, held_out = _chosen(dataset, args)
+    settings = Settings(
+        horizon=args.horizon,
+        fragments=args.fragments,
+        objective=args.objective,
+        loss=args.loss,
+        bounds=_pairs("bounds", args.bounds),
+        priors=_pairs("prior", args.prior),
+        boxes=_pairs("box", args.box),
+        optimiser=args.optimiser,
+        physics_step=args.physics_step,
+    )
+    checkpoint = args.out.with_name(args.out.name + ".progress")
+    with spinner("identifying") as say:
+
+        def watch(stage: str, progress: Progress) -> None:
+            say(f"{stage}, iteration {progress.iteration}, error {progress.error:.5f}")
+
+        calibration = identify(
+            fitted,
+            robot,
+            args.set,
+            plan=args.plan,
+            held_out=held_out,
+            settings=settings,
+            payload=args.payload,
+            loaded=args.loaded or None,
+            keep_anyway=args.keep_anyway,
+            checkpoint=checkpoint,
+            watch=watch,
+            seed=args.seed,
+        )
+    calibration.save(args.out)
+    checkpoint.unlink(missing_ok=True)
+    console().print(calibration)
+    if args.mjcf:
+        write_text_atomic(args.mjcf, calibration.to_mjcf(robot))
+    made = calibration.made_by
+    console(stderr=True).print(
+        f"calibration written to {args.out} in {made['seconds']} s; "
+        f"next: gapless measure {args.dataset} --calibration {args.out}"
+    )
+    save_json(args.json, calibration.to_dict())
+    return 0
+
+
+def _chosen(dataset: Dataset, args: Identify) -> tuple[Dataset, Dataset | float]:
+    """The recordings to fit, and those to judge by."""
+    if args.unloaded:
+        dataset = dataset.select(lambda e: e.conditions.payloads == {})
+        if not len(dataset):
+            raise GaplessError("no recording states that nothing was carried (--unloaded)")
+    if not args.fit:
+        return dataset, args.held_out
+
+    def fits(name: str) -> bool:
+        return any(fnmatchcase(name, pattern) for pattern in args.fit)
+
+    chosen = dataset.select(lambda e: fits(e.name) and not e.provenance.get("flags"))
+    others = dataset.select(lambda e: not fits(e.name) and not e.provenance.get("flags"))
+    if not len(chosen):
+        raise GaplessError(
+            f"no motion is named as {', '.join(args.fit)}; there are: {', '.join(dataset.motions)}"
+        )
+    return chosen, others if len(others) else 0.0
+
+
+def _pairs(option: str, texts: tuple[str, ...]) -> dict[str, tuple[float, float]]:
+    """name=first:second of an option."""
+    found = {}
+    for text in texts:
+        name, _, numbers = text.rpartition("=")
+        try:
+            first, second = (float(number) for number in numbers.split(":"))
+        except ValueError:
+            raise GaplessError(
+                f"--{option} {text!r} is not understood; expected name=number:number"
+            ) from None
+        found[name] = (first, second)
+    return found

@@ -1,0 +1,292 @@
+"""A Calibration: identified figures with their uncertainty, and what is done with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gapless.artifact import provenance, read_json, write_json
+from gapless.errors import FormatError, ModelError, unknown
+from gapless.parameters import KINDS, Parameter, apply
+from gapless.robots import Robot
+from gapless.worlds.effects import Effects
+from gapless.worlds.mujoco import MujocoWorld
+
+FORMAT = "gapless calibration 1"
+INTERVAL = 1.96
+"""Standard deviations on each side of a 95 % interval."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One identified figure.
+
+    Attributes:
+        parameter: what it is.
+        value: identified; the prior where the data could not tell.
+        std: 1 sigma; the prior's spread where the data could not tell.
+        told: whether the data told it.
+        at_bound: whether the fit stopped at a bound: the interval then is one-sided at best.
+        nominal: the robot's own figures at its places.
+    """
+
+    parameter: Parameter
+    value: float
+    std: float
+    told: bool
+    at_bound: bool
+    nominal: tuple[float, ...]
+
+    @property
+    def name(self) -> str:
+        """Of the parameter."""
+        return self.parameter.name
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95 %, within the parameter's bounds."""
+        reach = INTERVAL * self.std
+        p = self.parameter
+        return max(self.value - reach, p.lower), min(self.value + reach, p.upper)
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Replay error on recordings that the fit never saw, rad.
+
+    Attributes:
+        before: root mean square of the nominal robot.
+        after: of the calibrated one.
+        horizon: seconds replayed.
+        motions: names of the recordings.
+    """
+
+    before: float
+    after: float
+    horizon: float | str
+    motions: tuple[str, ...]
+
+    @property
+    def improved(self) -> bool:
+        """Whether the calibrated robot is nearer."""
+        return self.after < self.before
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Named figures that patch a robot model.
+
+    Attributes:
+        robot: name of the robot.
+        estimates: in order.
+        correlation: (P, P) of their errors.
+        held_out: replay error before and after, on motions no fit saw; None where none was left.
+        loaded: the same robot carrying its load, on top of this calibration (two-stage plan).
+        notes: what people should know.
+        made_by: plan, optimiser, data and software.
+    """
+
+    robot: str
+    estimates: tuple[Estimate, ...]
+    correlation: np.ndarray
+    held_out: HeldOut | None = None
+    loaded: Calibration | None = None
+    notes: tuple[str, ...] = ()
+    made_by: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def values(self) -> dict[str, float]:
+        """Name -> value."""
+        return {e.name: e.value for e in self.estimates}
+
+    def __getitem__(self, name: str) -> Estimate:
+        """The estimate of a parameter."""
+        for estimate in self.estimates:
+            if estimate.name == name:
+                return estimate
+        raise unknown("parameter", name, self.values)
+
+    def apply(self, robot: Robot, effects: Effects | None = None) -> tuple[Robot, Effects]:
+        """The robot, and the effects of its drives, as identified."""
+        self._check(robot, effects or Effects())
+        parameters = [e.parameter for e in self.estimates]
+        return apply(robot, effects or Effects(), parameters, [e.value for e in self.estimates])
+
+    def _check(self, robot: Robot, effects: Effects) -> None:
+        """Refuse a robot whose figures are not those the calibration started from."""
+        if robot.name != self.robot:
+            raise ModelError(f"this calibration is of {self.robot!r}, not of {robot.name!r}")
+        for estimate in self.estimates:
+            kind = KINDS[estimate.parameter.kind]
+            for place, was in zip(
+                estimate.parameter.places or ("",), estimate.nominal, strict=True
+            ):
+                now = kind.nominal(robot, effects, place)
+                if not np.isclose(now, was, rtol=1e-6, atol=1e-9):
+                    raise ModelError(
+                        f"{estimate.name}: the calibration was made for a {robot.name!r} with "
+                        f"{was:g} {kind.unit} at {place or 'the floor'}, this one has {now:g}; "
+                        "apply it to the robot it was made for"
+                    )
+
+    def world(self, robot: Robot, rate: float | None = None, **options: Any) -> MujocoWorld:
+        """The calibrated robot in MuJoCo; options as those of `MujocoWorld`."""
+        calibrated, effects = self.apply(robot, options.pop("effects", None))
+        return MujocoWorld(calibrated, rate, effects=effects, **options)
+
+    def ranges(self, widen: float = 1.0) -> dict[str, tuple[float, float]]:
+        """Randomisation ranges for training: the 95 % intervals, times `widen`."""
+        found = {}
+        for e in self.estimates:
+            low, high = e.interval
+            low, high = (e.value + widen * (edge - e.value) for edge in (low, high))
+            found[e.name] = (max(low, e.parameter.lower), min(high, e.parameter.upper))
+        return found
+
+    def sample(self, rng: np.random.Generator) -> Calibration:
+        """A robot that might as well be the real one: drawn from the joint distribution."""
+        std = np.array([e.std for e in self.estimates])
+        drawn = rng.multivariate_normal(np.zeros(len(std)), self.correlation * np.outer(std, std))
+        bounded = [
+            float(np.clip(e.value + d, e.parameter.lower, e.parameter.upper))
+            for e, d in zip(self.estimates, drawn, strict=True)
+        ]
+        return self.with_values(dict(zip(self.values, bounded, strict=True)))
+
+    def with_values(self, values: Mapping[str, float]) -> Calibration:
+        """The same with some values set by hand."""
+        for name in values:
+            _ = self[name]
+        edited = (replace(e, value=float(values.get(e.name, e.value))) for e in self.estimates)
+        return replace(self, estimates=tuple(edited))
+
+    def beyond_mjcf(self) -> tuple[str, ...]:
+        """Parameters that a plain MJCF cannot hold, where they differ from nothing."""
+        return tuple(
+            e.name
+            for e in self.estimates
+            if e.parameter.kind in EFFECT_FIELDS and e.parameter.kind and e.value != 0.0
+        )
+
+    def to_mjcf(self, robot: Robot) -> str:
+        """The calibrated robot as a plain MJCF that any MuJoCo tool loads."""
+        from gapless.identify.mjcf_export import calibrated_mjcf
+
+        return calibrated_mjcf(self, robot)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        held = self.held_out
+        return {
+            "format": FORMAT,
+            "robot": self.robot,
+            "estimates": [_estimate_dict(e) for e in self.estimates],
+            "correlation": self.correlation.round(6).tolist(),
+            "held_out": None if held is None else asdict(held) | {"motions": list(held.motions)},
+            "loaded": None if self.loaded is None else self.loaded.to_dict(),
+            "notes": list(self.notes),
+            "made_by": self.made_by or provenance(),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Any, where: str = "calibration") -> Calibration:
+        """Inverse of `to_dict`; a file that is something else is refused."""
+        if not isinstance(data, dict) or data.get("format") != FORMAT:
+            raise FormatError(
+                f"{where} is no calibration: expected a JSON file that gapless identify wrote "
+                f"(format {FORMAT!r})"
+            )
+        try:
+            return cls._read(data)
+        except (KeyError, TypeError, ValueError) as error:
+            raise FormatError(f"{where} is damaged: {error!r}") from error
+
+    @classmethod
+    def _read(cls, data: dict[str, Any]) -> Calibration:
+        held, loaded = data["held_out"], data["loaded"]
+        found = tuple(_estimate(entry) for entry in data["estimates"])
+        correlation = np.array(data["correlation"], float).reshape(len(found), len(found))
+        return cls(
+            robot=str(data["robot"]),
+            estimates=found,
+            correlation=correlation,
+            held_out=None
+            if held is None
+            else HeldOut(**held | {"motions": tuple(held["motions"])}),
+            loaded=None if loaded is None else cls._read(loaded),
+            notes=tuple(map(str, data["notes"])),
+            made_by=dict(data["made_by"]),
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write it as JSON, whole or not at all."""
+        write_json(Path(path), self.to_dict())
+
+    @classmethod
+    def load(cls, path: str | Path) -> Calibration:
+        """Read a file that `save` wrote."""
+        return cls.from_dict(read_json(Path(path)), str(path))
+
+    def __rich__(self) -> Any:
+        from gapless.identify.tables import calibration_tables
+
+        return calibration_tables(self)
+
+    def __str__(self) -> str:
+        from gapless.identify.tables import as_text
+
+        return as_text(self)
+
+
+EFFECT_FIELDS = (
+    "delay",
+    "encoder_bias",
+    "stribeck_torque",
+    "load_friction",
+    "backlash",
+    "compliance",
+)
+
+
+def nominal_figures(
+    robot: Robot, effects: Effects, parameters: Sequence[Parameter]
+) -> list[tuple[float, ...]]:
+    """The robot's own figures at the places of each parameter."""
+    return [
+        tuple(KINDS[p.kind].nominal(robot, effects, place) for place in p.places or ("",))
+        for p in parameters
+    ]
+
+
+def _estimate_dict(estimate: Estimate) -> dict[str, Any]:
+    low, high = estimate.interval
+    parameter = asdict(estimate.parameter) | {"places": list(estimate.parameter.places)}
+    return {
+        **parameter,
+        "value": estimate.value,
+        "std": estimate.std,
+        "interval95": [low, high],
+        "told": estimate.told,
+        "at_bound": estimate.at_bound,
+        "nominal": list(estimate.nominal),
+    }
+
+
+def _estimate(entry: dict[str, Any]) -> Estimate:
+    own: dict[str, Any] = {k: entry[k] for k in Parameter.__dataclass_fields__}
+    own["places"] = tuple(own["places"])
+    parameter = Parameter(**own)
+    if parameter.kind not in KINDS:
+        raise ValueError(f"unknown parameter kind {parameter.kind!r}")
+    return Estimate(
+        parameter,
+        float(entry["value"]),
+        float(entry["std"]),
+        bool(entry["told"]),
+        bool(entry["at_bound"]),
+        tuple(map(float, entry["nominal"])),
+    )

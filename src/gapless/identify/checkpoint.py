@@ -1,0 +1,102 @@
+"""A run that was stopped goes on where it was: the best point of each stage, in a file beside the
+result."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gapless.artifact import read_json, write_json
+from gapless.errors import GaplessError
+from gapless.identify.fragments import Fragments
+from gapless.identify.gauss_newton import Progress
+from gapless.identify.problem import Problem
+
+
+class Checkpoint:
+    """Progress by stage, kept in a file.
+
+    Args:
+        path: where; None keeps nothing.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self._stages: dict[str, Any] = {}
+        if path is not None and path.exists():
+            self._stages = self._read(path)
+
+    def _read(self, path: Path) -> dict[str, Any]:
+        try:
+            data = read_json(path)
+            return dict(data["stages"])
+        except (GaplessError, KeyError, TypeError, ValueError):
+            return {}  # a damaged checkpoint is a fresh start, not a failure
+
+    def stage(self, name: str, problem: Problem) -> Progress | None:
+        """How far a stage came, if it was the same problem."""
+        kept = self._stages.get(name)
+        if not isinstance(kept, dict) or kept.get("problem") != fingerprint(problem):
+            return None
+        z = np.array(kept["z"], float)
+        if z.shape != (len(problem),) or not np.isfinite(z).all():
+            return None
+        return Progress(
+            z,
+            float(kept["cost"]),
+            float(kept["error"]),
+            int(kept["iteration"]),
+            list(kept["history"]),
+            bool(kept["done"]),
+        )
+
+    def keep(self, name: str, problem: Problem, progress: Progress, done: bool = False) -> None:
+        """Write how far a stage has come; the file is whole at every moment."""
+        self._stages[name] = {
+            "problem": fingerprint(problem),
+            "z": progress.z.tolist(),
+            "values": dict(
+                zip(
+                    (p.name for p in problem.parameters),
+                    problem.values(progress.z).tolist(),
+                    strict=True,
+                )
+            ),
+            "cost": progress.cost,
+            "error": progress.error,
+            "iteration": progress.iteration,
+            "history": progress.history,
+            "done": done,
+        }
+        if self.path is not None:
+            write_json(self.path, {"format": "gapless identify progress 1", "stages": self._stages})
+
+    def clear(self) -> None:
+        """The result is written; the checkpoint has served."""
+        if self.path is not None:
+            self.path.unlink(missing_ok=True)
+
+
+def fingerprint(problem: Problem) -> str:
+    """What the answer depends on: data, model and the question."""
+    parts: Sequence[Any] = (
+        [asdict(p) for p in problem.parameters],
+        problem.world.identity.key,
+        problem.objective,
+        problem.prior_weight,
+        _data_hash(problem.fragments),
+    )
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _data_hash(fragments: Fragments) -> str:
+    found = hashlib.sha256()
+    for array in (fragments.start.q, fragments.commands.target, fragments.real.q, fragments.weight):
+        found.update(np.ascontiguousarray(array).tobytes())
+    return found.hexdigest()

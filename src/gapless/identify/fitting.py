@@ -1,0 +1,168 @@
+"""One fit: from a problem to estimates, with what the data cannot tell left at its prior."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gapless.identify.calibration import Estimate, nominal_figures
+from gapless.identify.checkpoint import Checkpoint
+from gapless.identify.gauss_newton import Progress, gauss_newton
+from gapless.identify.optimisers import minimise
+from gapless.identify.problem import ENCODER_NOISE, Linear, Problem
+from gapless.identify.uncertainty import Uncertainty, uncertainty
+
+FIRST_FRAGMENTS = 32
+"""Fragments of the first, quick pass; the last one uses all."""
+
+Watch = Callable[[str, Progress], None]
+"""Told the stage and its progress after every iteration."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A fitted problem.
+
+    Attributes:
+        problem: what was asked, with the noise that was found.
+        z: the answer.
+        error: root mean square replay error on the fitted data, rad or m.
+        uncertainty: of z.
+        iterations: of the optimiser.
+        simulated_seconds: of all replays.
+    """
+
+    problem: Problem
+    z: np.ndarray
+    error: float
+    uncertainty: Uncertainty
+    iterations: int
+    simulated_seconds: float
+
+    @property
+    def values(self) -> np.ndarray:
+        """Physical values."""
+        return self.problem.values(self.z)
+
+    def estimates(self) -> tuple[Estimate, ...]:
+        """One an unknown; what was not told has its prior's value and spread."""
+        problem, known = self.problem, self.uncertainty
+        robot, effects = problem.world.robot, problem.world.effects
+        figures = nominal_figures(robot, effects, problem.parameters)
+        rows = zip(problem.parameters, self.values, figures, strict=True)
+        return tuple(
+            Estimate(
+                parameter=p,
+                value=float(value),
+                std=float(known.std[i] if known.told[i] else 1.0) * p.per_z(float(value)),
+                told=bool(known.told[i]),
+                at_bound=bool(known.at_bound[i] and known.told[i]),
+                nominal=nominal,
+            )
+            for i, (p, value, nominal) in enumerate(rows)
+        )
+
+
+def fit(
+    problem: Problem,
+    *,
+    optimiser: str = "gauss-newton",
+    quick_start: bool = True,
+    start: np.ndarray | None = None,
+    stage: str = "fit",
+    checkpoint: Checkpoint | None = None,
+    watch: Watch | None = None,
+    options: dict | None = None,
+) -> Fit:
+    """Minimise a problem, then judge the result.
+
+    Args:
+        problem: what to fit.
+        optimiser: a key of `OPTIMISERS`.
+        quick_start: begin joint by joint, on some of the fragments.
+        start: (P,) where to begin; the priors by default.
+        stage: a name for progress and checkpoints.
+        checkpoint: keeps the best point of every iteration.
+        watch: told the same.
+        options: of the optimiser.
+    """
+    checkpoint = checkpoint or Checkpoint(None)
+    kept = checkpoint.stage(stage, problem)
+    best = np.zeros(len(problem)) if start is None else start
+    best = best if kept is None else kept.z
+    whole = problem
+
+    def report(progress: Progress) -> None:
+        checkpoint.keep(stage, whole, progress)
+        if watch:
+            watch(stage, progress)
+
+    iterations, linear = 0 if kept is None else kept.iteration, None
+    if kept is None or not kept.done:
+        if quick_start and kept is None and optimiser == "gauss-newton" and _per_joint(problem):
+            first = _first_pass(problem, best, report)
+            best, iterations = first.z, first.iteration
+        problem = _with_seen_noise(problem, best)
+        found = minimise(optimiser, problem, best, report=report, **(options or {}))
+        best, iterations, linear = found.z, iterations + found.iteration, found.linear
+    return _judged(problem, best, linear, iterations, checkpoint, stage, whole)
+
+
+def _per_joint(problem: Problem) -> bool:
+    """Whether moving the figures of all joints together saves replays."""
+    return problem.objective == "joints" and len(problem.moved_together()) < 0.7 * len(problem)
+
+
+def _first_pass(problem: Problem, start: np.ndarray, report: Callable) -> Progress:
+    """Joint by joint on a few fragments; twice, as the usual size of errors falls."""
+    count = len(problem.fragments)
+    some = np.unique(np.linspace(0, count - 1, min(count, FIRST_FRAGMENTS)).round().astype(int))
+    quick = problem.on(problem.fragments[some])
+    found = Progress(start, np.inf, np.inf)
+    for _ in range(2):
+        scaled = _with_seen_noise(quick, found.z)
+        found = gauss_newton(scaled, found.z, own=True, tolerance=0.01, report=report)
+    return found
+
+
+def _with_seen_noise(problem: Problem, z: np.ndarray) -> Problem:
+    """Count errors in units of their usual size, so that the robust loss knows what is far off."""
+    residual = problem.residuals(z[None])[0]
+    return problem.with_noise(max(problem.typical(residual), ENCODER_NOISE))
+
+
+def _judged(
+    problem: Problem,
+    z: np.ndarray,
+    linear: Linear | None,
+    iterations: int,
+    checkpoint: Checkpoint,
+    stage: str,
+    whole: Problem,
+) -> Fit:
+    """Intervals; and once more without what was not told, which goes back to its prior."""
+    linear = linear or problem.linearised(z)
+    known = uncertainty(problem, linear)
+    told, z = known.told, np.where(known.told, z, 0.0)
+    if told.any() and not told.all():
+        part = problem.only(told, z)
+        again = gauss_newton(part, z[told], linear=linear.only(told), iterations=12)
+        z[told] = again.z
+        known = _merged(known, uncertainty(part, again.linear or linear.only(told)))
+        iterations += again.iteration
+    residual = problem.residuals(z[None])[0]
+    error = problem.rms(residual)
+    cost = float(problem.costs_of(z[None], residual[None])[0])
+    checkpoint.keep(stage, whole, Progress(z, cost, error, iterations), done=True)
+    return Fit(problem, z, error, known, iterations, problem.simulator.simulated_seconds)
+
+
+def _merged(known: Uncertainty, part: Uncertainty) -> Uncertainty:
+    """The uncertainty of the told parameters given the others at their priors."""
+    told = known.told
+    std, bound, correlation = known.std.copy(), known.at_bound.copy(), np.eye(len(told))
+    std[told], bound[told] = part.std, part.at_bound
+    correlation[np.ix_(told, told)] = part.correlation
+    return replace(known, std=std, at_bound=bound, correlation=correlation)

@@ -1,0 +1,70 @@
+"""How well a fit knows its parameters: intervals that own up to model error, and what was not
+told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gapless.identify.problem import Linear, Problem
+
+TOLD = 0.5
+"""A parameter whose error is above this share of its prior's spread was not told by the data."""
+
+BOUND = 1e-3
+"""Distance from a bound, in spreads, within which a value counts as being on it."""
+
+
+@dataclass(frozen=True)
+class Uncertainty:
+    """What is known about each parameter after a fit, in spreads.
+
+    Attributes:
+        std: (P,) 1 sigma.
+        correlation: (P, P).
+        told: (P,) whether the data told it.
+        at_bound: (P,) whether the fit stopped at a bound.
+    """
+
+    std: np.ndarray
+    correlation: np.ndarray
+    told: np.ndarray
+    at_bound: np.ndarray
+
+
+def uncertainty(problem: Problem, linear: Linear) -> Uncertainty:
+    """Judge a fit by its slopes at the solution.
+
+    Readings of one fragment share the model's errors, so that they are not independent. The
+    spread of the fragments' own gradients (a sandwich estimate, clustered by fragment) says how
+    much less they tell; where that is more than white noise of the size of the residuals would
+    give, all information is discounted by it.
+    """
+    data = linear.information
+    seen = np.diag(data) > 1e-12 * max(np.diag(data).max(), 1e-300)
+    noise = np.sum(linear.weight * linear.residual**2) / max(problem.readings - len(problem), 1)
+    noise = max(noise, (problem.floor / problem.noise) ** 2)
+    discount = noise * _clustering(data + 1e-9 * np.eye(len(data)), linear.scores, noise)
+    prior = np.eye(len(data))  # whatever its weight in the fit, the spread is what was known
+    posterior = np.linalg.inv(data / discount + prior)
+    std = np.sqrt(np.diag(posterior))
+    edge = np.minimum(linear.z - problem.lower, problem.upper - linear.z)
+    return Uncertainty(
+        std=std,
+        correlation=posterior / np.outer(std, std),
+        told=(std < TOLD) & seen,
+        at_bound=edge < BOUND,
+    )
+
+
+def _clustering(information: np.ndarray, scores: np.ndarray, noise: float) -> float:
+    """How many times the variance of clustered fragments exceeds that of independent readings."""
+    count = len(scores)
+    if count < 3:
+        return 1.0
+    centred = scores - scores.mean(axis=0)
+    inverse = np.linalg.pinv(information, rcond=1e-8, hermitian=True)
+    sandwich = inverse @ (centred.T @ centred) @ inverse * count / (count - 1)
+    ratio = np.diag(sandwich) / np.maximum(noise * np.diag(inverse), 1e-300)
+    return float(max(1.0, np.quantile(ratio, 0.75)))
