@@ -17,6 +17,9 @@ from gapless.identify.uncertainty import Uncertainty, uncertainty
 FIRST_FRAGMENTS = 32
 """Fragments of the first, quick pass; the last one uses all."""
 
+ROUNDS, STEADY = 4, 0.8
+"""A fit is repeated while the usual size of its errors still falls below this share."""
+
 Watch = Callable[[str, Progress], None]
 """Told the stage and its progress after every iteration."""
 
@@ -104,9 +107,16 @@ def fit(
         if quick_start and kept is None and optimiser == "gauss-newton" and _per_joint(problem):
             first = _first_pass(problem, best, report)
             best, iterations = first.z, first.iteration
-        problem = _with_seen_noise(problem, best)
-        found = minimise(optimiser, problem, best, report=report, **(options or {}))
-        best, iterations, linear = found.z, iterations + found.iteration, found.linear
+        for _ in range(ROUNDS):
+            scaled = _with_seen_noise(problem, best)
+            if linear is not None and scaled.noise > STEADY * problem.noise:
+                break
+            more = {} if linear is None else {"linear": linear.scaled(problem.noise / scaled.noise)}
+            found = minimise(optimiser, scaled, best, report=report, **(options or {}), **more)
+            problem, best, linear = scaled, found.z, found.linear
+            iterations += found.iteration
+            if linear is None:  # only Gauss-Newton goes on cheaply from where it was
+                break
     return _judged(problem, best, linear, iterations, checkpoint, stage, whole)
 
 

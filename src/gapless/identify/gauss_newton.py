@@ -46,7 +46,7 @@ def gauss_newton(
     start: np.ndarray,
     *,
     iterations: int = 40,
-    tolerance: float = 3e-3,
+    tolerance: float = 5e-4,
     own: bool = False,
     linear: Linear | None = None,
     report: Report | None = None,

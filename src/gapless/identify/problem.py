@@ -50,6 +50,10 @@ class Linear:
         slope = self.slope + missed[..., None] * (way / max(way @ way, 1e-12))
         return Linear(z, residual, slope, weight)
 
+    def scaled(self, ratio: float) -> Linear:
+        """The same in another unit of noise."""
+        return Linear(self.z, ratio * self.residual, ratio * self.slope, self.weight)
+
     def only(self, chosen: np.ndarray) -> Linear:
         """The same for some parameters."""
         return Linear(self.z[chosen], self.residual, self.slope[..., chosen], self.weight)
@@ -217,6 +221,7 @@ class Problem:
             own: move one kind of figure of all joints together and take each joint's change to
                 come from its own figure: a good guess in a fraction of the time.
         """
+        own = own and self.objective == "joints"  # a body moves with many joints
         groups = self.moved_together() if own else [[i] for i in range(len(self))]
         up = z + self._step <= self.upper
         delta = np.where(up, self._step, -self._step)
@@ -268,5 +273,5 @@ def _box_edges(
     for i, p in enumerate(parameters):
         box = boxes.get(p.name, boxes.get(p.kind))
         if box is not None:
-            lower[i], upper[i] = (p.z_of(edge * p.prior) for edge in box)
+            lower[i], upper[i] = sorted(p.z_of(edge * p.prior) for edge in box)
     return lower, upper
