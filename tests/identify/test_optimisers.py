@@ -1,4 +1,4 @@
-"""The other optimisers find what Gauss-Newton finds, survive divergence, refuse what they cannot."""
+"""The other optimisers find what Gauss-Newton finds, survive divergence, say what they refuse."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def shares(problem: Problem, found: Progress) -> np.ndarray:
 def test_cma_finds_the_minimum_of_gauss_newton(problem: Problem) -> None:
     """Both reach the truth; the same seed gives the same answer."""
     truth = gauss_newton(problem, np.zeros(2))
-    found = [cma_es(problem, np.zeros(2), iterations=40, seed=3) for _ in range(2)]
+    found = [cma_es(problem, np.zeros(2), iterations=25, seed=3) for _ in range(2)]
     np.testing.assert_array_equal(found[0].z, found[1].z)
     np.testing.assert_allclose(shares(problem, truth), ON_GRID, atol=1e-3)
     np.testing.assert_allclose(shares(problem, found[0]), ON_GRID, atol=2e-3)
@@ -120,7 +120,7 @@ def test_cma_survives_costs_that_are_no_numbers(
     monkeypatch.setattr(
         problem, "costs_of", lambda z, r: np.where(z[:, 0] < -0.2, np.nan, own(z, r))
     )
-    found = cma_es(problem, np.zeros(2), iterations=40)
+    found = cma_es(problem, np.zeros(2), iterations=25)
     np.testing.assert_allclose(shares(problem, found), ON_GRID, atol=5e-3)
 
 
@@ -170,19 +170,31 @@ def test_gradient_finds_the_minimum_of_gauss_newton(arm: Robot, clip: Recording)
     pytest.importorskip("jax")
     problem = asked(arm, clip, ("mass/fore", "kp@all"), prior_weight=1.0)
     truth = gauss_newton(problem, np.zeros(2), tolerance=1e-6)
-    found = gradient(problem, np.zeros(2), iterations=60, rate=0.05)
-    assert found.cost == pytest.approx(truth.cost, rel=1e-2)
-    np.testing.assert_allclose(found.z, truth.z, atol=0.01)
+    found = gradient(problem, np.zeros(2), iterations=100)
+    assert found.cost == pytest.approx(truth.cost, abs=0.5)  # half a unit is one sigma
+    np.testing.assert_allclose(found.z, truth.z, atol=0.02)
 
 
-def test_halo_descends(arm: Robot, clip: Recording) -> None:
-    """With its own learning rates the error falls, slowly; it has none for gains."""
-    pytest.importorskip("jax")
+def by_differences(problem: Problem) -> gradient_module.Slope:
+    """Cost and slope without JAX."""
+
+    def at(z: np.ndarray) -> tuple[float, np.ndarray]:
+        linear = problem.linearised(z)
+        return float(problem.costs(z[None])[0]), linear.scores.sum(axis=0)
+
+    return at
+
+
+def test_halo_descends(arm: Robot, clip: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its first step is its learning rate times the slope of the mean squared error."""
+    monkeypatch.setattr(gradient_module, "_slope", by_differences)
     problem = asked(arm, clip, ("mass/fore", "com_x/fore"))
-    first = problem.rms(problem.residuals(np.zeros((1, 2)))[0])
-    found = gradient(problem, np.zeros(2), iterations=10, halo=True)
-    assert found.error < first
-    assert found.history == sorted(found.history, reverse=True)
+    found = gradient(problem, np.zeros(2), iterations=2, halo=True)
+    spread = np.array([p.spread for p in problem.parameters])
+    slope = problem.linearised(np.zeros(2)).scores.sum(axis=0) / spread
+    loss_slope = 2 * slope * problem.noise**2 / len(problem.fragments)
+    moved = problem.values(found.z) - [p.prior for p in problem.parameters]
+    np.testing.assert_allclose(moved, -np.array([0.03, 2e-4]) * loss_slope, rtol=0.02)
     with pytest.raises(GaplessError, match=r"no learning rate for kp/lift"):
         gradient(asked(arm, clip), np.zeros(2), halo=True)
 

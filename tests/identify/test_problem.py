@@ -11,6 +11,7 @@ from gapless.errors import GaplessError, ModelError, NameMismatchError
 from gapless.identify.fragments import Fragments, fragments_of
 from gapless.identify.losses import KNEE, LOSSES
 from gapless.identify.problem import RUNAWAY_ERROR, Problem
+from gapless.identify.residuals import compared_points
 from gapless.motions.excitation import multisine
 from gapless.parameters import Parameter, apply, parameters_of
 from gapless.recordings.conditions import Conditions
@@ -232,7 +233,7 @@ def test_the_upper_body_counts_more() -> None:
     pieces = fragments_of([clip], robot, 0.5, smooth=False)
     moved = replace(pieces, real=replace(pieces.real, q=pieces.real.q + 0.01))
     problem = Problem(world, parameters_of(robot, "kp/all"), moved, objective="bodies")
-    place, points = Kinematics.of(robot).points, robot.tracking
+    place, points = Kinematics.of(robot).points, compared_points(robot)
     found = (problem.residuals(np.zeros((1, 1))) * problem.noise).reshape(-1, len(points), 3)
     here, there = (
         place(f.real.q.reshape(-1, len(robot.joints)), points=points) for f in (pieces, moved)

@@ -55,6 +55,8 @@ class Identify:
     """joints, or bodies (HALO's body positions)."""
     loss: str = "huber"
     """huber, squared or cauchy."""
+    starts: str = "read"
+    """read, or free: starts may err within what reading them allows."""
     bounds: tuple[str, ...] = ()
     """Other bounds: kp=5:100 or 'frictionloss/*elbow*=0:2'."""
     prior: tuple[str, ...] = ()
@@ -92,6 +94,7 @@ def run(arguments: list[str]) -> int:
         fragments=args.fragments,
         objective=args.objective,
         loss=args.loss,
+        starts=args.starts,
         bounds=_pairs("bounds", args.bounds),
         priors=_pairs("prior", args.prior),
         boxes=_pairs("box", args.box),

@@ -78,6 +78,7 @@ def fit(
     checkpoint: Checkpoint | None = None,
     watch: Watch | None = None,
     options: dict | None = None,
+    free_starts: bool = False,
 ) -> Fit:
     """Minimise a problem, then judge the result.
 
@@ -90,6 +91,7 @@ def fit(
         checkpoint: keeps the best point of every iteration.
         watch: told the same.
         options: of the optimiser.
+        free_starts: let the starts err within what reading them allows, once the rest is found.
     """
     checkpoint = checkpoint or Checkpoint(None)
     kept = checkpoint.stage(stage, problem)
@@ -117,6 +119,10 @@ def fit(
             iterations += found.iteration
             if linear is None:  # only Gauss-Newton goes on cheaply from where it was
                 break
+    if free_starts:
+        problem = problem.with_free_starts(best)
+        found = gauss_newton(_with_seen_noise(problem, best), best, report=report)
+        best, iterations, linear = found.z, iterations + found.iteration, found.linear
     return _judged(problem, best, linear, iterations, checkpoint, stage, whole)
 
 

@@ -116,7 +116,7 @@ def box_step(
 ) -> np.ndarray:
     """Minimise ½xᵀHx + gᵀx within a box, by MuJoCo's own solver."""
     n = len(gradient)
-    size = 1 / np.sqrt(np.diag(hessian))  # the solver wants numbers of like size
+    size = 1 / np.sqrt(np.maximum(np.diag(hessian), 1e-12))  # the solver wants like numbers
     x, factor = np.zeros(n), np.zeros((n, n + 7))
     index = np.zeros(n, np.int32)
     rank = mujoco.mju_boxQP(

@@ -25,6 +25,7 @@ from gapless.robots import Robot
 from gapless.worlds.effects import Effects
 from gapless.worlds.mujoco import MujocoWorld
 
+STARTS = ("read", "free")
 PLANS = ("per-joint", "whole", "one-stage", "two-stage", "fleet")
 
 
@@ -61,6 +62,8 @@ class Settings:
         boxes: HALO's box regularisers, shares of the prior.
         optimiser: "gauss-newton", "gradient", "cma" or "grid".
         options: of the optimiser.
+        starts: "read" takes starts as recorded (smoothed), "free" lets them err within what reading
+            them allows: better where errors are small and velocities are not logged.
         physics_step: longest physics step, s.
         threads: all cores by default.
     """
@@ -75,6 +78,7 @@ class Settings:
     boxes: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     optimiser: str = "gauss-newton"
     options: Mapping[str, Any] = field(default_factory=dict)
+    starts: str = "read"
     physics_step: float = 0.002
     threads: int | None = None
 
@@ -82,6 +86,8 @@ class Settings:
         self, recordings: Recordings, world: MujocoWorld, parameters: Sequence[Parameter]
     ) -> Problem:
         """The problem of explaining recordings by parameters."""
+        if self.starts not in STARTS:
+            raise unknown("way to start", self.starts, STARTS)
         cut = fragments_of(recordings, world.robot, self.horizon, self.fragments)
         return Problem(
             world,
@@ -199,6 +205,7 @@ class Run:
             checkpoint=self.checkpoint,
             watch=self.watch,
             options=dict(settings.options),
+            free_starts=settings.starts == "free",
         )
 
     def parameters(

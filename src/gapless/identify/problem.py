@@ -6,6 +6,7 @@ Optimisers work on z, the parameters' distance from their priors in units of the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from gapless.errors import GaplessError, unknown
 from gapless.identify.fragments import Fragments
+from gapless.identify.free_starts import StartFilter, start_filter
 from gapless.identify.losses import LOSSES
 from gapless.identify.residuals import RESIDUALS
 from gapless.identify.simulator import Simulator
@@ -108,22 +110,29 @@ class Problem:
         self.loss, self.noise, self.prior_weight = LOSSES[loss], noise, prior_weight
         self.objective = objective
         self._residuals = RESIDUALS[objective](world.robot, self.fragments)
+        self._start_filter: StartFilter | None = None
 
     def __len__(self) -> int:
         return len(self.parameters)
 
     def on(self, fragments: Fragments) -> Problem:
         """The same question asked of other fragments."""
-        twin = object.__new__(Problem)
-        twin.__dict__.update(self.__dict__)
+        twin = copy(self)
         twin.fragments = fragments.unloaded() if _finds_loads(self.parameters) else fragments
         twin._residuals = RESIDUALS[self.objective](self.world.robot, twin.fragments)
+        twin._start_filter = None
+        return twin
+
+    def with_free_starts(self, z: np.ndarray) -> Problem:
+        """The same with starts unknown within the error of reading them; see `free_starts`."""
+        twin = copy(self)
+        twin._start_filter = None
+        twin._start_filter = start_filter(twin, z)
         return twin
 
     def with_noise(self, noise: float) -> Problem:
         """The same with another noise level."""
-        twin = object.__new__(Problem)
-        twin.__dict__.update(self.__dict__)
+        twin = copy(self)
         twin.noise = max(noise, 1e-9)
         return twin
 
@@ -143,6 +152,7 @@ class Problem:
         errors = self._residuals(played)
         bad = ~np.isfinite(errors)
         errors = np.where(bad, RUNAWAY_ERROR, np.clip(errors, -RUNAWAY_ERROR, RUNAWAY_ERROR))
+        errors = errors if self._start_filter is None else self._start_filter(errors, self.noise)
         return errors / self.noise
 
     def costs(self, z: np.ndarray) -> np.ndarray:
@@ -184,8 +194,7 @@ class Problem:
         """The problem of some parameters, the others fixed where z has them."""
         fixed = [p for p, c in zip(self.parameters, chosen, strict=True) if not c]
         robot, effects = apply(self.world.robot, self.world.effects, fixed, self.values(z)[~chosen])
-        twin = object.__new__(Problem)
-        twin.__dict__.update(self.__dict__)
+        twin = copy(self)
         twin._set_parameters(
             self.world.variant(robot=robot, effects=effects),
             [p for p, c in zip(self.parameters, chosen, strict=True) if c],

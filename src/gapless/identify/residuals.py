@@ -48,7 +48,7 @@ class BodyErrors:
     """Simulated minus recorded positions of bodies, m: HALO's objective."""
 
     def __init__(self, robot: Robot, fragments: Fragments) -> None:
-        points = robot.tracking or tuple(TrackingPoint(k, k) for k in robot.links)
+        points = compared_points(robot)
         upper = set(robot.link_groups.get("upper_body", ())) | _upper(robot)
         weights = np.array([UPPER_WEIGHT if p.body in upper else 1.0 for p in points])
         self._points, self._weights = points, np.sqrt(weights)[:, None]
@@ -79,6 +79,13 @@ class BodyErrors:
         errors = np.where(self._usable[..., None, None], errors, 0.0)
         errors = np.where(played.valid[..., None, None], errors, np.nan)
         return errors.reshape(*errors.shape[:2], -1)
+
+
+def compared_points(robot: Robot) -> tuple[TrackingPoint, ...]:
+    """The tracked points, or all links, and the hands."""
+    tracked = robot.tracking or tuple(TrackingPoint(k, k) for k in robot.links)
+    names = {p.name for p in tracked}
+    return (*tracked, *(p for p in robot.end_effectors if p.name not in names))
 
 
 def _upper(robot: Robot) -> set[str]:

@@ -124,8 +124,9 @@ def set_joints(spec: mujoco.MjSpec, joints: Joints) -> None:
             joint.range = np.degrees(limits) if hinge and spec.compiler.degree else limits
         joint.actfrclimited = off
         joint.armature = joints.armature[i]
+        if not joint.frictionloss:  # a user's model that has dry friction keeps its own kind
+            joint.solimp_friction = STICKING
         joint.frictionloss = joints.frictionloss[i]
-        joint.solimp_friction = STICKING
         _set_linear(joint, "damping", joints.damping[i])
 
 
