@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from gapless.identify.cma_es import cma_es
-from gapless.identify.fragments import Fragments, fragments_of
+from gapless.identify.fragments import fragments_of
 from gapless.identify.gauss_newton import Progress, gauss_newton
 from gapless.identify.gradient import gradient
 from gapless.identify.inverse_dynamics import inertias_from_torque
@@ -181,17 +181,17 @@ class FreeStarts(Problem):
     def around(self, z: np.ndarray) -> FreeStarts:
         """The same with starts, and the spread of their errors, that are likeliest at a point."""
         if self._filter is not None:
-            self._move_starts(self._likeliest(z))
-        self._filter = None
+            self._move_starts(self._likeliest(z, *self._filter))
         still = super().residuals(z[None])[0]
         slopes = np.moveaxis((self._with_other_starts(z) - still) / START_STEP, 0, -1)
         left, size, right = np.linalg.svd(slopes, full_matrices=False)
         self._filter = left, size, right
         return self
 
-    def _likeliest(self, z: np.ndarray) -> np.ndarray:
+    def _likeliest(
+        self, z: np.ndarray, left: np.ndarray, size: np.ndarray, right: np.ndarray
+    ) -> np.ndarray:
         """(n, 2J) errors of the starts as they were read."""
-        left, size, right = self._filter or ()
         along = np.einsum("nrs,nr->ns", left, self._as_if_read(z[None])[0], optimize=True)
         return -np.einsum("nst,ns->nt", right, along * size / (1 + size**2), optimize=True)
 
@@ -415,7 +415,7 @@ def main() -> None:
     )
     parser.add_argument("--cma-iterations", type=int, default=30)
     parser.add_argument("--gradient-iterations", type=int, default=100)
-    parser.add_argument("--horizon", type=float, default=1.0, help="seconds of a fragment")
+    parser.add_argument("--horizon", type=float, default=2.0, help="seconds of a fragment")
     parser.add_argument("--full", action="store_true", help="also the hands' centres of mass")
     parser.add_argument("--json", help="file for the figures")
     args = parser.parse_args()

@@ -78,7 +78,7 @@ def test_measure_shows_the_gap_that_is_left(
         file = tmp_path / "gap.json"
         assert main([*common, "--json", str(file), *extra]) == 0
         clips = json.loads(file.read_text())["clips"]
-        errors.append([max(c["joints"]["mpjae"]) for c in clips if c["name"] == "a"][0])
+        errors.append(next(max(c["joints"]["mpjae"]) for c in clips if c["name"] == "a"))
     assert errors[1] < 0.2 * errors[0]
     assert main([*common, "--calibration", str(calibration), "--loaded"]) == 0
 

@@ -12,9 +12,11 @@ import pytest
 
 from gapless.errors import DataError, GaplessError
 from gapless.identify import Calibration, NotImprovedError, Settings, identify
+from gapless.identify.conventions import find_signs, with_signs
 from gapless.identify.stages import loads
 from gapless.recordings.recording import Recording
 from gapless.robots import Robot
+from gapless.worlds import MujocoWorld
 from hidden_pair import STEP, TRUTH, recorded
 
 QUICK = Settings(physics_step=STEP, fragments=24)
@@ -232,3 +234,25 @@ def test_a_reading_that_is_not_a_number_is_left_out(pair: Robot, waves: list[Rec
     clean = identify(waves, pair, ["kp"], settings=QUICK)
     for name, value in found.values.items():
         assert value == pytest.approx(clean.values[name], rel=0.02)
+
+
+def test_a_log_that_counts_the_other_way_is_found_out(pair: Robot, hidden: Robot) -> None:
+    """Gravity tells the sign of the elbow; the calibration turns it back."""
+    clips = [with_signs(c, {"elbow_flex": -1.0}) for c in recorded(hidden, ["a", "b"])]
+    assert find_signs(clips, MujocoWorld(pair, 50, physics_step=STEP)) == {"elbow_flex": -1.0}
+    found = identify(clips, pair, SMALL, settings=QUICK, find_signs=True)
+    assert found.signs == {"elbow_flex": -1.0}
+    again = with_signs(with_signs(clips[0], found.signs), found.signs)
+    np.testing.assert_array_equal(again.q, clips[0].q)
+
+
+def test_free_starts_are_nearer_the_truth(pair: Robot, hidden: Robot) -> None:
+    """With noisy encoders and no velocities, starts that may err cost less accuracy."""
+    clips = recorded(hidden, ["a", "b", "c", "d"], noise=1e-3)
+    errors = []
+    for starts in ("read", "free"):
+        settings = replace(QUICK, starts=starts, horizon=0.3, fragments=48, loss="squared")
+        found = identify(clips, pair, SMALL, settings=settings, held_out=0.0)
+        wrong = [e.value / (TRUTH[e.parameter.kind] * e.nominal[0]) - 1 for e in found.estimates]
+        errors.append(float(np.sqrt(np.mean(np.square(wrong)))))
+    assert errors[1] < errors[0]

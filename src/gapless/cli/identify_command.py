@@ -67,6 +67,8 @@ class Identify:
     """Longest physics step, s."""
     seed: int = 0
     """Of the split."""
+    find_signs: bool = False
+    """First find joints that the log counts the other way than the robot."""
     keep_anyway: bool = False
     """Write a calibration even where held-out replays do not improve."""
     overwrite: bool = False
@@ -116,6 +118,7 @@ def run(arguments: list[str]) -> int:
             settings=settings,
             payload=args.payload,
             loaded=args.loaded or None,
+            find_signs=args.find_signs,
             keep_anyway=args.keep_anyway,
             checkpoint=checkpoint,
             watch=watch,

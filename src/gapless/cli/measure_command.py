@@ -70,7 +70,7 @@ def run(arguments: list[str]) -> int:
     recordings = dataset
     if args.reference_as_command:
         recordings = dataset.map(lambda recording: recording.with_reference_as_command())
-    robot, effects = _calibrated(robot, args)
+    robot, effects, recordings = _calibrated(robot, recordings, args)
     world = MujocoWorld(robot, dataset.rate, effects=effects, physics_step=args.physics_step)
     with progress("measuring") as report:
         gap = measure(
@@ -95,18 +95,25 @@ def run(arguments: list[str]) -> int:
     return 0
 
 
-def _calibrated(robot: Robot, args: Measure) -> tuple[Robot, Effects | None]:
-    """The robot as identified, where a calibration is given."""
+def _calibrated(
+    robot: Robot, recordings: Dataset, args: Measure
+) -> tuple[Robot, Effects | None, Dataset]:
+    """The robot as identified, and the recordings as it counts, where a calibration is given."""
     if args.calibration is None:
         if args.loaded:
             raise GaplessError("--loaded needs --calibration FILE, made with --plan two-stage")
-        return robot, None
+        return robot, None, recordings
     from gapless.identify import Calibration
+    from gapless.identify.conventions import with_signs
+    from gapless.identify.held_out import without_loads
 
     calibration = Calibration.load(args.calibration)
     robot, effects = calibration.apply(robot)
+    recordings = recordings.map(lambda recording: with_signs(recording, calibration.signs))
+    if calibration.finds_loads or args.loaded:
+        recordings = recordings.map(lambda recording: without_loads([recording])[0])
     if not args.loaded:
-        return robot, effects
+        return robot, effects, recordings
     if calibration.loaded is None:
         raise GaplessError(f"{args.calibration} has no load; it is made with --plan two-stage")
-    return calibration.loaded.apply(robot, effects)
+    return *calibration.loaded.apply(robot, effects), recordings

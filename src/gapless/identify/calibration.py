@@ -85,6 +85,7 @@ class Calibration:
         estimates: in order.
         correlation: (P, P) of their errors.
         held_out: replay error before and after, on motions no fit saw; None where none was left.
+        signs: -1 for joints that the log counts the other way than the robot.
         loaded: the same robot carrying its load, on top of this calibration (two-stage plan).
         notes: what people should know.
         made_by: plan, optimiser, data and software.
@@ -94,6 +95,7 @@ class Calibration:
     estimates: tuple[Estimate, ...]
     correlation: np.ndarray
     held_out: HeldOut | None = None
+    signs: dict[str, float] = field(default_factory=dict)
     loaded: Calibration | None = None
     notes: tuple[str, ...] = ()
     made_by: dict[str, Any] = field(default_factory=dict)
@@ -102,6 +104,11 @@ class Calibration:
     def values(self) -> dict[str, float]:
         """Name -> value."""
         return {e.name: e.value for e in self.estimates}
+
+    @property
+    def finds_loads(self) -> bool:
+        """Whether it says what is carried; recordings' own statements then do not count."""
+        return any(e.parameter.kind.startswith("payload") for e in self.estimates)
 
     def __getitem__(self, name: str) -> Estimate:
         """The estimate of a parameter."""
@@ -187,6 +194,7 @@ class Calibration:
             "estimates": [_estimate_dict(e) for e in self.estimates],
             "correlation": self.correlation.round(6).tolist(),
             "held_out": None if held is None else asdict(held) | {"motions": list(held.motions)},
+            "signs": self.signs,
             "loaded": None if self.loaded is None else self.loaded.to_dict(),
             "notes": list(self.notes),
             "made_by": self.made_by or provenance(),
@@ -217,6 +225,7 @@ class Calibration:
             held_out=None
             if held is None
             else HeldOut(**held | {"motions": tuple(held["motions"])}),
+            signs={str(j): float(s) for j, s in data["signs"].items()},
             loaded=None if loaded is None else cls._read(loaded),
             notes=tuple(map(str, data["notes"])),
             made_by=dict(data["made_by"]),

@@ -66,7 +66,7 @@ def cma_es(
     first = np.clip(start, problem.lower, problem.upper)
     here = _keep_best(problem, Progress(first, np.inf, np.inf), first[None])[0]
     if here.cost >= HUGE:
-        raise SimulationError("the nominal robot diverges on these recordings; check the robot")
+        raise SimulationError("the replay error at the start is not finite; check the recordings")
     evolution = cma.CMAEvolutionStrategy(first, sigma, options)
     while not evolution.stop():
         asked = evolution.ask()

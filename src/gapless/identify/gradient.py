@@ -132,7 +132,7 @@ def _slope(problem: Problem) -> Slope:
     """The problem's cost and its slope through JAX."""
     require_jax()
     robot = _one_robot(problem)
-    names, per_value = _places(problem, robot)
+    names, per_value = _places(problem)
     fragments, world = problem.fragments, problem.world
     loss = MjxLoss(
         robot,
@@ -157,14 +157,13 @@ def _slope(problem: Problem) -> Slope:
     return at
 
 
-def _places(problem: Problem, robot: Robot) -> tuple[list[str], np.ndarray]:
+def _places(problem: Problem) -> tuple[list[str], np.ndarray]:
     """Names of all figures that vary, and (names, P) how much of each a parameter's value is."""
-    names, rows = [], []
+    world, names, rows = problem.world, [], []
     for i, parameter in enumerate(problem.parameters):
+        nominal = KINDS[parameter.kind].nominal
         for place in parameter.places:
-            own = 1.0
-            if parameter.factor:
-                own = KINDS[parameter.kind].nominal(robot, problem.world.effects, place)
+            own = nominal(world.robot, world.effects, place) if parameter.factor else 1.0
             names.append(f"{parameter.kind}/{place}")
             rows.append(own * np.eye(len(problem))[i])
     return names, np.array(rows)
@@ -187,6 +186,7 @@ def _obstacles(problem: Problem) -> Iterator[str]:
     fragments, kinds = problem.fragments, {p.kind for p in problem.parameters}
     told, known = fragments.conditions[0], (*OF_LINKS, *OF_JOINTS)
     loads = problem.world.robot.payloads if told.payloads is None else told.payloads
+    links = {place for p in problem.parameters if p.kind in OF_LINKS for place in p.places}
     if strange := sorted(kinds - set(known)):
         yield f"it has no slope for {', '.join(strange)}, only for {', '.join(known)}"
     if problem.objective != "joints":
@@ -201,5 +201,5 @@ def _obstacles(problem: Problem) -> Iterator[str]:
         yield "loads or gains differ between the recordings"
     if told.gains and kinds & {"kp", "kd"}:
         yield "the recordings state the gains that are to be found"
-    if loads and kinds & set(OF_LINKS):
-        yield f"{', '.join(loads)} carries a load, which would count as the link's own mass"
+    if full := sorted(links & set(loads)):
+        yield f"{', '.join(full)} carries a load, which would count as the link's own mass"

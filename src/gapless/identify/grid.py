@@ -48,7 +48,7 @@ def grid(
     here = Progress(np.clip(start, problem.lower, problem.upper), np.inf, np.inf)
     _try(problem, here, here.z[None])
     if not np.isfinite(here.cost):
-        raise SimulationError("the nominal robot diverges on these recordings; check the robot")
+        raise SimulationError("the replay error at the start is not finite; check the recordings")
     for _ in range(sweeps):
         before = here.cost
         centre = problem.values(here.z if widen else np.zeros(len(problem)))

@@ -12,6 +12,7 @@ import numpy as np
 
 from gapless.artifact import provenance
 from gapless.errors import DataError, GaplessError, unknown
+from gapless.identify import conventions
 from gapless.identify.calibration import Calibration, HeldOut
 from gapless.identify.checkpoint import Checkpoint
 from gapless.identify.fitting import Fit, Watch, fit
@@ -114,6 +115,7 @@ def identify(
     settings: Settings | None = None,
     payload: str | Sequence[str] = "payload",
     loaded: Sequence[str] | None = None,
+    find_signs: bool = False,
     keep_anyway: bool = False,
     checkpoint: Path | None = None,
     watch: Watch | None = None,
@@ -133,6 +135,7 @@ def identify(
         settings: how the fit is made.
         payload: what the second stage finds.
         loaded: names (or patterns) of the loaded recordings; by default those that state a load.
+        find_signs: first find joints that the log counts the other way.
         keep_anyway: return a calibration even where held-out replays do not improve.
         checkpoint: file that keeps the best point so far; a run with the same question goes on.
         watch: told the stage and its progress after every iteration.
@@ -146,6 +149,8 @@ def identify(
     began = time.perf_counter()
     train, test = split(dataset, held_out, seed)
     run = Run(robot, settings or Settings(), Checkpoint(checkpoint), watch)
+    signs = conventions.find_signs(train, run.world(train[0].rate)) if find_signs else {}
+    train, test = ([conventions.with_signs(r, signs) for r in part] for part in (train, test))
     if plan == "two-stage":
         from gapless.identify.stages import two_stage
 
@@ -160,7 +165,9 @@ def identify(
         found = one_stage(run, train, test, payload, loaded)
     else:
         found = run.calibration(train, test, parameters, quick_start=plan == "per-joint")
-    found = replace(found, made_by=_made_by(found, plan, parameters, train, run.settings, began))
+    found = replace(
+        found, signs=signs, made_by=_made_by(found, plan, parameters, train, run.settings, began)
+    )
     judged = found.loaded if found.loaded is not None else found
     if judged.held_out is not None and not judged.held_out.improved and not keep_anyway:
         raise NotImprovedError(found)
@@ -261,8 +268,7 @@ class Run:
         if not test:
             return calibration
         robot, effects = calibration.apply(world.robot, world.effects)
-        finds_loads = any(e.parameter.kind.startswith("payload") for e in estimates)
-        test = without_loads(test) if finds_loads else list(test)
+        test = without_loads(test) if calibration.finds_loads else list(test)
         horizon = self.settings.horizon
         held = HeldOut(
             before=replay_rmse(test, world, horizon),
