@@ -62,13 +62,6 @@ REACH = {"waist": 0.3, "shoulder": 0.25, "elbow": 0.25, "wrist": 0.4, "left": 0.
 """Share of the room to the limits that a joint uses; the first word found in its name counts."""
 
 
-START_ERRORS = (1e-3, 0.06)
-"""Expected errors of a fragment's first positions, rad, and velocities, rad/s."""
-
-START_STEP = 0.5
-"""How far a start is moved for finite differences, in these errors."""
-
-
 @dataclass(frozen=True)
 class Load:
     """What is added to the model: kg on the torso and on each hand, m to the torso's centre."""
@@ -167,70 +160,6 @@ def clips(hidden: Robot, seed: int) -> list[Recording]:
     return found
 
 
-class FreeStarts(Problem):
-    """Replay errors less what wrong starts explain.
-
-    A start is read from noisy encoders, and its error spreads into all that follows. How it does
-    is found by finite differences around a point; then each fragment's residuals are filtered as
-    if its start were unknown, within `START_ERRORS`: the marginal likelihood.
-    """
-
-    _filter: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
-    _shift: np.ndarray | float = 0.0
-
-    def around(self, z: np.ndarray) -> FreeStarts:
-        """The same with starts, and the spread of their errors, that are likeliest at a point."""
-        if self._filter is not None:
-            self._move_starts(self._likeliest(z, *self._filter))
-        still = super().residuals(z[None])[0]
-        slopes = np.moveaxis((self._with_other_starts(z) - still) / START_STEP, 0, -1)
-        left, size, right = np.linalg.svd(slopes, full_matrices=False)
-        self._filter = left, size, right
-        return self
-
-    def _likeliest(
-        self, z: np.ndarray, left: np.ndarray, size: np.ndarray, right: np.ndarray
-    ) -> np.ndarray:
-        """(n, 2J) errors of the starts as they were read."""
-        along = np.einsum("nrs,nr->ns", left, self._as_if_read(z[None])[0], optimize=True)
-        return -np.einsum("nst,ns->nt", right, along * size / (1 + size**2), optimize=True)
-
-    def _move_starts(self, shift: np.ndarray) -> None:
-        q, dq = np.split(shift - self._shift, 2, axis=1)
-        start = self.fragments.start
-        moved = replace(start, q=start.q + START_ERRORS[0] * q, dq=start.dq + START_ERRORS[1] * dq)
-        self.fragments, self._shift = replace(self.fragments, start=moved), shift
-
-    def _with_other_starts(self, z: np.ndarray) -> np.ndarray:
-        """(2J, n, R) residuals with each figure of the starts moved by a share of its error."""
-        n, joints = self.fragments.start.q.shape
-        copies = self.fragments[np.tile(np.arange(n), 2 * joints)]
-        q, dq = np.split(np.repeat(START_STEP * np.eye(2 * joints), n, axis=0), 2, axis=1)
-        start = copies.start
-        moved = replace(start, q=start.q + START_ERRORS[0] * q, dq=start.dq + START_ERRORS[1] * dq)
-        found = self.on(replace(copies, start=moved)).residuals(z[None])
-        return found.reshape(2 * joints, n, -1)
-
-    def _as_if_read(self, z: np.ndarray) -> np.ndarray:
-        """(k, n, R) errors, taken back along the slopes to the starts as they were read."""
-        errors = super().residuals(z)
-        if self._filter is None or np.isscalar(self._shift):
-            return errors
-        left, size, right = self._filter
-        along = size * np.einsum("nst,nt->ns", right, self._shift)
-        return errors - np.einsum("nrs,ns->nr", left, along)
-
-    def residuals(self, z: np.ndarray) -> np.ndarray:
-        """(k, n, R) filtered errors."""
-        errors = self._as_if_read(z)
-        if self._filter is None:
-            return errors
-        left, size, _ = self._filter
-        share = 1 - 1 / np.sqrt(1 + size**2)
-        along = np.einsum("nrs,knr->kns", left, errors, optimize=True) * share[None]
-        return errors - np.einsum("nrs,kns->knr", left, along, optimize=True)
-
-
 def unknowns(robot: Robot, full: bool) -> list[Parameter]:
     """Masses and the torso's centre of mass; in full, the hands' centres too."""
     moved = LINKS if full else (TORSO,)
@@ -243,43 +172,37 @@ def figures(robot: Robot, parameters: Sequence[Parameter]) -> np.ndarray:
     return np.array([KINDS[p.kind].nominal(robot, Effects(), p.places[0]) for p in parameters])
 
 
-def by_torque(problem: FreeStarts, recordings: Sequence[Recording]) -> np.ndarray:
+def by_torque(problem: Problem, recordings: Sequence[Recording]) -> np.ndarray:
     """(P,) a start: the linear fit of joint torques, which simulates nothing."""
     robot = problem.world.robot
     found = inertias_from_torque(recordings, robot, LINKS)
     return problem.z_of(figures(robot.with_inertias(found), problem.parameters))
 
 
-def run_gauss_newton(problem: FreeStarts, start: np.ndarray, _: Options) -> Progress:
+def run_gauss_newton(problem: Problem, start: np.ndarray, _: Options) -> Progress:
     """From nominal, first roughly with the starts as they were read; then with unknown starts."""
     rough = start if start.any() else gauss_newton(problem, start, tolerance=0.1).z
-    near = gauss_newton(problem.around(rough), rough, tolerance=0.1)
-    return gauss_newton(problem.around(near.z), near.z)
+    near = gauss_newton(problem.with_free_starts(rough), rough, tolerance=0.1).z
+    return gauss_newton(problem.with_free_starts(near), near)
 
 
-def run_as_read(problem: FreeStarts, start: np.ndarray, _: Options) -> Progress:
+def run_as_read(problem: Problem, start: np.ndarray, _: Options) -> Progress:
     """With the starts as they were read: shows what their errors cost."""
     return gauss_newton(problem, start)
 
 
-def run_cma(problem: FreeStarts, start: np.ndarray, options: Options) -> Progress:
-    """On the same errors; how starts spread is taken from the first point."""
-    return cma_es(
-        problem.around(start), start, iterations=options.cma_iterations, seed=options.seed
-    )
+def run_cma(problem: Problem, start: np.ndarray, options: Options) -> Progress:
+    """With unknown starts; how their errors spread is taken from the first point."""
+    free = problem.with_free_starts(start)
+    return cma_es(free, start, iterations=options.cma_iterations, seed=options.seed)
 
 
-def run_gradient(problem: FreeStarts, start: np.ndarray, options: Options) -> Progress:
-    """Its slopes know no filter: first the starts as they were read, then the likeliest ones."""
-    first = gradient(problem, start, iterations=options.gradient_iterations)
-    likeliest = problem.around(first.z).around(first.z).fragments
-    found = gradient(
-        problem.on(likeliest), first.z, iterations=options.gradient_iterations // 2, rate=0.02
-    )
-    return replace(found, iteration=first.iteration + found.iteration)
+def run_gradient(problem: Problem, start: np.ndarray, options: Options) -> Progress:
+    """Its slopes know no unknown starts: the same errors as `run_as_read`."""
+    return gradient(problem, start, iterations=options.gradient_iterations)
 
 
-def run_halo(problem: FreeStarts, start: np.ndarray, options: Options) -> Progress:
+def run_halo(problem: Problem, start: np.ndarray, options: Options) -> Progress:
     """Plain descent with HALO's learning rates."""
     return gradient(problem, start, iterations=options.gradient_iterations, halo=True)
 
@@ -295,7 +218,7 @@ class Options:
     full: bool
 
 
-OPTIMISERS: dict[str, Callable[[FreeStarts, np.ndarray, Options], Progress]] = {
+OPTIMISERS: dict[str, Callable[[Problem, np.ndarray, Options], Progress]] = {
     "gauss-newton": run_gauss_newton,
     "as-read": run_as_read,
     "cma": run_cma,
@@ -311,7 +234,7 @@ def fit(case: str, optimiser: str, start: str, options: Options) -> Result:
     hidden = loaded(robot, CASES[case])
     recordings = clips(hidden, options.seed)
     began, worked = time.perf_counter(), time.process_time()
-    problem = FreeStarts(
+    problem = Problem(
         world_of(robot),
         unknowns(robot, options.full),
         fragments_of(recordings, robot, options.horizon),

@@ -26,7 +26,11 @@ JOINTS, SECONDS = 6, 8.0
 """Joints whose replays are drawn, and how much of each recording."""
 
 FOUND, UNTOLD, EDGE = "#1f77b4", "#999999", "#d62728"
-CURVES = {"recorded": "#1f77b4", "nominal": "#d62728", "calibrated": "#2ca02c"}
+STYLES: dict[str, dict[str, Any]] = {
+    "recorded": {"color": "#1f77b4", "lw": 3.0, "alpha": 0.5},
+    "nominal": {"color": "#d62728", "lw": 1.1},
+    "calibrated": {"color": "#2ca02c", "lw": 1.1},
+}
 
 
 def plot_calibration(calibration: Calibration, path: str | Path) -> Path:
@@ -98,8 +102,10 @@ def in_words(estimate: Estimate) -> str:
     unit = "" if estimate.parameter.unit == "1" else f" {estimate.parameter.unit}"
     if not estimate.told:
         return f"as prior: {estimate.value:.3g}{unit}"
+    reach = INTERVAL * estimate.std
+    digits = int(np.clip(1 - np.floor(np.log10(max(reach, 1e-9))), 0, 8))
     bound = ", at bound" if estimate.at_bound else ""
-    return f"{estimate.value:.4g} ± {INTERVAL * estimate.std:.2g}{unit}{bound}"
+    return f"{estimate.value:.{digits}f} ± {reach:.{digits}f}{unit}{bound}"
 
 
 def _draw_correlation(panel: Any, calibration: Calibration) -> None:
@@ -129,6 +135,8 @@ def plot_replays(
         horizon: seconds of each replay from a recorded state.
     """
     require_matplotlib()
+    if not len(recordings):
+        raise DataError("there is no recording to draw; expected at least one that no fit saw")
     rate = recordings[0].rate
     before, after = before.at_rate(rate), after.at_rate(rate)
     worst = _worst(recordings, before, horizon)
@@ -190,9 +198,8 @@ def _draw_replays(panel: Any, played: dict[str, Replay], joint: int) -> None:
         time = (real.starts[window] + np.arange(real.real.q.shape[1])) / real.rate
         for name, q in curves.items():
             line = np.where(usable[name][window, :, joint], q[window, :, joint], np.nan)
-            label = None if first else name
-            panel.plot(time, line, color=CURVES[name], lw=1.8 if q is real.real.q else 1.1)
-            panel.lines[-1].set_label(label)
+            style = STYLES[name] | ({} if first else {"label": name})
+            panel.plot(time, line, **style)
     panel.tick_params(labelsize=7)
     panel.grid(alpha=0.25)
 
