@@ -181,9 +181,13 @@ def by_torque(problem: Problem, recordings: Sequence[Recording]) -> np.ndarray:
 
 def run_gauss_newton(problem: Problem, start: np.ndarray, _: Options) -> Progress:
     """From nominal, first roughly with the starts as they were read; then with unknown starts."""
-    rough = start if start.any() else gauss_newton(problem, start, tolerance=0.1).z
-    near = gauss_newton(problem.with_free_starts(rough), rough, tolerance=0.1).z
-    return gauss_newton(problem.with_free_starts(near), near)
+    z, iterations = start, 0
+    if not start.any():
+        rough = gauss_newton(problem, start, tolerance=0.1)
+        z, iterations = rough.z, rough.iteration
+    near = gauss_newton(problem.with_free_starts(z), z, tolerance=0.1)
+    found = gauss_newton(problem.with_free_starts(near.z), near.z)
+    return replace(found, iteration=iterations + near.iteration + found.iteration)
 
 
 def run_as_read(problem: Problem, start: np.ndarray, _: Options) -> Progress:

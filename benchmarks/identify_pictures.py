@@ -184,7 +184,7 @@ def two_stages(path: Path, units: int = 4) -> None:
     save_figure(figure, path)
 
 
-def starts(path: Path, units: int = 4) -> None:
+def starts(path: Path, units: int = 3) -> None:
     """Errors with starts as read from noisy encoders, and with starts that may err."""
     robot, names = arm("shoulder_lift", "elbow_flex"), [*DRIVES, "armature"]
     truth = {"kp": 1.2, "damping": 0.8, "frictionloss": 2.0, "armature": 1.3}

@@ -146,12 +146,14 @@ def plot_replays(
     panels = figure.subplots(rows, columns, squeeze=False).ravel()
     for panel, place in zip(panels, worst, strict=False):
         clip = [recordings[place.recording]]
-        played = {
-            "nominal": replay(clip, before, horizon)[0],
-            "calibrated": replay(clip, after, horizon)[0],
-        }
-        _draw_replays(panel, played, place.joint)
-        panel.set_title(_title(played, place.joint, before), fontsize=9)
+        nominal, calibrated = (replay(clip, world, horizon)[0] for world in (before, after))
+        _draw_replays(panel, nominal, calibrated, place.joint)
+        panel.set_title(
+            f"{before.robot.joints.names[place.joint]} in {clip[0].name}: "
+            f"{_rmse(nominal)[place.joint]:.4f} rad nominal, "
+            f"{_rmse(calibrated)[place.joint]:.4f} calibrated",
+            fontsize=9,
+        )
     for panel in panels[len(worst) :]:
         panel.set_visible(False)
     panels[0].legend(fontsize=7, loc="upper right")
@@ -188,18 +190,19 @@ def _rmse(played: Replay) -> np.ndarray:
     return np.sqrt(np.nansum(error**2, axis=(0, 1)) / np.where(count, count, np.nan))
 
 
-def _draw_replays(panel: Any, played: dict[str, Replay], joint: int) -> None:
+def _draw_replays(panel: Any, nominal: Replay, calibrated: Replay, joint: int) -> None:
     """The windows around the worst one, on the recording's own clock."""
-    for first, window in enumerate(_shown(played["nominal"], joint)):
-        real = played["nominal"]
-        curves = {"recorded": real.real.q} | {name: p.sim.q for name, p in played.items()}
-        usable = {"recorded": real.usable | ~real.sim.valid[..., None]}
-        usable |= {name: p.usable for name, p in played.items()}
-        time = (real.starts[window] + np.arange(real.real.q.shape[1])) / real.rate
+    recorded = nominal.usable | ~nominal.sim.valid[..., None]  # a diverged replay hides nothing
+    curves = {
+        "recorded": np.where(recorded, nominal.real.q, np.nan),
+        "nominal": np.where(nominal.usable, nominal.sim.q, np.nan),
+        "calibrated": np.where(calibrated.usable, calibrated.sim.q, np.nan),
+    }
+    for i, window in enumerate(_shown(nominal, joint)):
+        time = (nominal.starts[window] + np.arange(recorded.shape[1])) / nominal.rate
         for name, q in curves.items():
-            line = np.where(usable[name][window, :, joint], q[window, :, joint], np.nan)
-            style = STYLES[name] | ({} if first else {"label": name})
-            panel.plot(time, line, **style)
+            label = {} if i else {"label": name}
+            panel.plot(time, q[window, :, joint], **STYLES[name], **label)
     panel.tick_params(labelsize=7)
     panel.grid(alpha=0.25)
 
@@ -210,12 +213,6 @@ def _shown(played: Replay, joint: int) -> np.ndarray:
     worst = played.starts[size.sum(axis=1).argmax()]
     near = np.abs(played.starts - worst) < SECONDS / 2 * played.rate
     return np.flatnonzero(near)
-
-
-def _title(played: dict[str, Replay], joint: int, world: World) -> str:
-    before, after = (_rmse(p)[joint] for p in played.values())
-    name, motion = world.robot.joints.names[joint], played["nominal"].recording.name
-    return f"{name} in {motion}: {before:.4f} rad nominal, {after:.4f} calibrated"
 
 
 def new_figure(width: float, height: float) -> Any:

@@ -84,11 +84,11 @@ def strength(robot: Robot, joint: str) -> float:
 
 
 def _usual(share: float, of: str = "kp") -> Sizer:
-    """The nominal figure, or a share of the gain (or strength) where that figure is zero."""
+    """The nominal figure, or a share of the gain (or strength) where that is larger."""
 
     def size(robot: Robot, joint: str, nominal: float) -> float:
         gain = float(robot.joints.kp[robot.joints.index(joint)]) or 1.0
-        return nominal or share * (gain if of == "kp" else strength(robot, joint))
+        return max(nominal, share * (gain if of == "kp" else strength(robot, joint)))
 
     return size
 
