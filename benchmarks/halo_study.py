@@ -40,6 +40,9 @@ NOISE = 1e-3
 CLIPS, SECONDS, RATE = 3, 10.0, 50.0
 PHYSICS_STEP = 0.005
 """Of the hidden robot and of the fits, s: as in ASAP."""
+ADAM_RATE = 0.3
+"""Of the gradient optimiser: the loads of (c) are ten spreads from nominal."""
+
 POSE = {
     "left_hip_pitch_joint": -0.2,
     "left_hip_roll_joint": -0.2,
@@ -203,7 +206,7 @@ def run_cma(problem: Problem, start: np.ndarray, options: Options) -> Progress:
 
 def run_gradient(problem: Problem, start: np.ndarray, options: Options) -> Progress:
     """Its slopes know no unknown starts: the same errors as `run_as_read`."""
-    return gradient(problem, start, iterations=options.gradient_iterations)
+    return gradient(problem, start, iterations=options.gradient_iterations, rate=ADAM_RATE)
 
 
 def run_halo(problem: Problem, start: np.ndarray, options: Options) -> Progress:

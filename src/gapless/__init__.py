@@ -52,7 +52,9 @@ def __getattr__(name: str) -> Any:
     """Load a public name when it is first used, so that importing gapless stays light."""
     if name not in _HOME:
         raise AttributeError(f"module 'gapless' has no attribute {name!r}")
-    return getattr(import_module(f"gapless.{_HOME[name]}"), name)
+    package = import_module(f"gapless.{_HOME[name]}")
+    # `measure` and `identify` are packages that can be called: always the same object.
+    return package if name == _HOME[name] else getattr(package, name)
 
 
 def __dir__() -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
@@ -14,6 +14,10 @@ from gapless.cli.robot_option import robot_of
 from gapless.cli.terminal import check_outputs, console, parse, save_json, spinner
 from gapless.errors import ArtifactError, GaplessError
 from gapless.recordings import Dataset
+from gapless.robots import Robot
+
+if TYPE_CHECKING:
+    from gapless.identify import Calibration
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,8 @@ class Identify:
     """Replace an existing calibration."""
     mjcf: Path | None = None
     """File for the calibrated robot as a plain MJCF."""
+    plots: Path | None = None
+    """Folder for pictures: intervals and correlations, replays before and after."""
     json: Path | None = None
     """File for the figures beside the table."""
 
@@ -84,8 +90,11 @@ def run(arguments: list[str]) -> int:
     args = parse(Identify, "identify", arguments)
     from gapless.identify import Settings, identify
     from gapless.identify.gauss_newton import Progress
+    from gapless.measure.plots import require_matplotlib
 
-    check_outputs(args.out, args.mjcf, args.json)
+    check_outputs(args.out, args.mjcf, args.json, args.plots and args.plots / "replays.png")
+    if args.plots:
+        require_matplotlib()
     if args.out.exists() and not args.overwrite:
         raise ArtifactError(f"{args.out} exists; use --overwrite, or another --out")
     dataset = Dataset.open(args.dataset)
@@ -129,6 +138,8 @@ def run(arguments: list[str]) -> int:
     console().print(calibration)
     if args.mjcf:
         write_text_atomic(args.mjcf, calibration.to_mjcf(robot))
+    if args.plots:
+        _draw(args, calibration, robot, dataset)
     made = calibration.made_by
     console(stderr=True).print(
         f"calibration written to {args.out} in {made['seconds']} s; "
@@ -136,6 +147,31 @@ def run(arguments: list[str]) -> int:
     )
     save_json(args.json, calibration.to_dict())
     return 0
+
+
+def _draw(args: Identify, calibration: Calibration, robot: Robot, dataset: Dataset) -> None:
+    """Intervals, and replays of held-out motions before and after."""
+    from gapless.identify.conventions import with_signs
+    from gapless.identify.plots import plot_replays
+    from gapless.worlds import MujocoWorld
+
+    assert args.plots is not None
+    args.plots.mkdir(parents=True, exist_ok=True)
+    calibration.plot(args.plots / "calibration.png")
+    held = calibration.held_out
+    names = held.motions if held else tuple(calibration.made_by["motions"])
+    shown = dataset.select(lambda e: e.name in names).map(
+        lambda r: with_signs(r, calibration.signs)
+    )
+    step = args.physics_step
+    plot_replays(
+        [shown[i] for i in range(len(shown))],
+        MujocoWorld(robot, dataset.rate, physics_step=step),
+        calibration.world(robot, dataset.rate, physics_step=step),
+        args.plots / "replays.png",
+        args.horizon,
+    )
+    console(stderr=True).print(f"pictures written to {args.plots}")
 
 
 def _chosen(dataset: Dataset, args: Identify) -> tuple[Dataset, Dataset | float]:

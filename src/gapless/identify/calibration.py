@@ -185,6 +185,12 @@ class Calibration:
 
         return calibrated_mjcf(self, robot)
 
+    def plot(self, path: str | Path) -> Path:
+        """Draw the intervals and correlations to a PNG."""
+        from gapless.identify.plots import plot_calibration
+
+        return plot_calibration(self, Path(path))
+
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
         held = self.held_out

@@ -11,7 +11,7 @@ from gapless.identify.calibration import Estimate, nominal_figures
 from gapless.identify.checkpoint import Checkpoint
 from gapless.identify.gauss_newton import Progress, gauss_newton
 from gapless.identify.optimisers import minimise
-from gapless.identify.problem import ENCODER_NOISE, Linear, Problem
+from gapless.identify.problem import ENCODER_NOISE, Problem
 from gapless.identify.uncertainty import Uncertainty, uncertainty
 
 FIRST_FRAGMENTS = 32
@@ -121,9 +121,10 @@ def fit(
                 break
     if free_starts:
         problem = problem.with_free_starts(best)
-        found = gauss_newton(_with_seen_noise(problem, best), best, report=report)
-        best, iterations, linear = found.z, iterations + found.iteration, found.linear
-    return _judged(problem, best, linear, iterations, checkpoint, stage, whole)
+        problem = _with_seen_noise(problem, best)
+        found = gauss_newton(problem, best, report=report)
+        best, iterations = found.z, iterations + found.iteration
+    return _judged(problem, best, iterations, checkpoint, stage, whole)
 
 
 def _per_joint(problem: Problem) -> bool:
@@ -152,14 +153,13 @@ def _with_seen_noise(problem: Problem, z: np.ndarray) -> Problem:
 def _judged(
     problem: Problem,
     z: np.ndarray,
-    linear: Linear | None,
     iterations: int,
     checkpoint: Checkpoint,
     stage: str,
     whole: Problem,
 ) -> Fit:
     """Intervals; and once more without what was not told, which goes back to its prior."""
-    linear = linear or problem.linearised(z)
+    linear = problem.linearised(z)  # those carried along were good enough to step by, not to judge
     known = uncertainty(problem, linear)
     told, z = known.told, np.where(known.told, z, 0.0)
     if told.any() and not told.all():

@@ -77,10 +77,10 @@ def _population(fits: dict[str, Fit], shared: Fit) -> tuple[np.ndarray, np.ndarr
     sizes = np.array([p.spread for p in shared.problem.parameters])
     values = np.array([f.values for f in fits.values()])
     own = np.array([_errors(f) for f in fits.values()])
-    weight = 1 / np.maximum(own, 1e-9) ** 2
-    mean = (weight * values).sum(axis=0) / weight.sum(axis=0)
     beyond = values.var(axis=0, ddof=1) - (own**2).mean(axis=0)
-    return mean, np.sqrt(np.maximum(beyond, (LEAST_SPREAD * sizes) ** 2)) / sizes
+    beyond = np.maximum(beyond, (LEAST_SPREAD * sizes) ** 2)
+    weight = 1 / (own**2 + beyond)
+    return (weight * values).sum(axis=0) / weight.sum(axis=0), np.sqrt(beyond) / sizes
 
 
 def _errors(fit: Fit) -> np.ndarray:

@@ -12,6 +12,12 @@ from gapless.identify.problem import Linear, Problem
 TOLD = 0.5
 """A parameter whose error is above this share of its prior's spread was not told by the data."""
 
+MOVING = 0.02
+"""A joint whose commands stay within this, rad, was not moved."""
+
+AT_REST = ("kp", "encoder_bias", "effort", "compliance")
+"""What a joint that stands still may tell: how it sags."""
+
 BOUND = 1e-3
 """Distance from a bound, in spreads, within which a value counts as being on it."""
 
@@ -53,9 +59,17 @@ def uncertainty(problem: Problem, linear: Linear) -> Uncertainty:
     return Uncertainty(
         std=std,
         correlation=posterior / np.outer(std, std),
-        told=(std < TOLD) & seen,
+        told=(std < TOLD) & seen & _excited(problem),
         at_bound=edge < BOUND,
     )
+
+
+def _excited(problem: Problem) -> np.ndarray:
+    """(P,) False for figures of motion of a joint that stood still: only noise would speak."""
+    commands = problem.fragments.commands.target
+    moves = np.ptp(commands.reshape(-1, commands.shape[-1]), axis=0) > MOVING
+    still = {j for j, m in zip(problem.world.robot.joints.names, moves, strict=True) if not m}
+    return np.array([p.joint not in still or p.kind in AT_REST for p in problem.parameters])
 
 
 def _clustering(information: np.ndarray, scores: np.ndarray, noise: float) -> float:

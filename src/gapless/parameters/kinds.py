@@ -37,7 +37,8 @@ class Kind:
         spread: expected error of that figure, 1 sigma.
         lower: smallest value that makes sense.
         upper: largest value that makes sense.
-        step: finite-difference step, as a share of the spread.
+        step: finite-difference step, as a share of the spread; a wide one would take curvature
+            for information about what cannot be told apart.
         log: whether errors are ratios: half is as far off as twice.
     """
 
@@ -48,7 +49,7 @@ class Kind:
     spread: Sizer
     lower: Sizer
     upper: Sizer
-    step: float = 0.02
+    step: float = 0.002
     log: bool = False
 
 
@@ -162,19 +163,19 @@ def _effect_kinds() -> list[Kind]:
     zero = _number(0.0)
 
     def kind(
-        name: str, unit: str, spread: Sizer, lower: Sizer, upper: Sizer, step: float = 0.02
+        name: str, unit: str, spread: Sizer, lower: Sizer, upper: Sizer, step: float = 0.002
     ) -> Kind:
         return Kind(name, unit, JOINT, _of_effects(name), spread, lower, upper, step)
 
     return [
-        # A delay acts in physics steps; a step of several smooths over them.
-        kind("delay", "s", _number(0.01), zero, _number(0.15), step=0.2),
+        # A delay acts smoothly only within a physics step.
+        kind("delay", "s", _number(0.01), zero, _number(0.15), step=0.05),
         kind("encoder_bias", "rad", _number(0.05), _around(-0.5), _around(0.5)),
         kind("stribeck_torque", "N·m", dry, zero, limit),
         kind("stribeck_speed", "rad/s", _number(0.1), _number(0.01), _number(2.0)),
         kind("load_friction", "1", _number(0.1), zero, _number(0.9)),
         kind("backlash", "rad", _number(0.01), zero, _number(0.2)),
-        kind("compliance", "rad/(N·m)", _inverse_gain(0.1), zero, _inverse_gain(5.0), step=0.05),
+        kind("compliance", "rad/(N·m)", _inverse_gain(0.1), zero, _inverse_gain(5.0), step=0.005),
     ]
 
 
