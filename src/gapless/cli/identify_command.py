@@ -53,7 +53,7 @@ class Identify:
     """Share of the motions to hold out, where --fit does not say."""
     horizon: float = 1.0
     """Seconds replayed from recorded states."""
-    fragments: int = 64
+    fragments: int = 48
     """Most stretches that are fitted."""
     objective: str = "joints"
     """joints, or bodies (HALO's body positions)."""

@@ -113,7 +113,9 @@ def fit(
             scaled = _with_seen_noise(problem, best)
             if linear is not None and scaled.noise > STEADY * problem.noise:
                 break
-            more = {} if linear is None else {"linear": linear.scaled(problem.noise / scaled.noise)}
+            more: dict = {"refreshes": 1} if optimiser == "gauss-newton" else {}
+            if linear is not None:
+                more = {"linear": linear.scaled(problem.noise / scaled.noise), "refreshes": 0}
             found = minimise(optimiser, scaled, best, report=report, **(options or {}), **more)
             problem, best, linear = scaled, found.z, found.linear
             iterations += found.iteration
@@ -162,12 +164,11 @@ def _judged(
     linear = problem.linearised(z)  # those carried along were good enough to step by, not to judge
     known = uncertainty(problem, linear)
     told, z = known.told, np.where(known.told, z, 0.0)
-    if told.any() and not told.all():
-        part = problem.only(told, z)
-        again = gauss_newton(part, z[told], linear=linear.only(told), iterations=12)
-        z[told] = again.z
+    if told.any():
+        part = problem if told.all() else problem.only(told, z)
+        again = gauss_newton(part, z[told], linear=linear.only(told), refreshes=0)
+        z[told], iterations = again.z, iterations + again.iteration
         known = _merged(known, uncertainty(part, again.linear or linear.only(told)))
-        iterations += again.iteration
     residual = problem.residuals(z[None])[0]
     error = problem.rms(residual)
     cost = float(problem.costs_of(z[None], residual[None])[0])

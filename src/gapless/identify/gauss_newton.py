@@ -11,7 +11,7 @@ import numpy as np
 from gapless.errors import SimulationError
 from gapless.identify.problem import Linear, Problem
 
-DAMPINGS = (0.1, 1.0, 10.0, 100.0)
+DAMPINGS = (0.1, 1.0, 30.0)
 """Each step is tried with these multiples of the last good damping, all in one batch."""
 
 
@@ -47,13 +47,14 @@ def gauss_newton(
     *,
     iterations: int = 40,
     tolerance: float = 5e-4,
+    refreshes: int = 10,
     own: bool = False,
     linear: Linear | None = None,
     report: Report | None = None,
 ) -> Progress:
     """Minimise a problem.
 
-    Slopes cost a replay a parameter, steps only four; so slopes are carried along from step to
+    Slopes cost a replay a parameter, steps only three; so slopes are carried along from step to
     step, and formed anew when they no longer help.
 
     Args:
@@ -61,6 +62,7 @@ def gauss_newton(
         start: (P,) where to begin.
         iterations: at most.
         tolerance: stop when a step with fresh slopes lowers the cost by less than this share.
+        refreshes: times the slopes may be formed anew.
         own: use the quick slopes of `Problem.linearised`.
         linear: slopes near the start, where they are known.
         report: told after each iteration.
@@ -89,12 +91,15 @@ def gauss_newton(
             if report:
                 report(here)
         small = not gain > tolerance * here.cost
+        if small and not fresh and not refreshes:
+            break
         if small and fresh:
             if gain > 0 or damping > 1:
                 break
             damping *= 1e4  # the slopes are right, so the steps were too long
         elif small:
             linear, damping = problem.linearised(here.z, residual, own), 1e-3
+            refreshes -= 1
         fresh = small
     here.linear = linear
     return here

@@ -70,7 +70,7 @@ class Settings:
     """
 
     horizon: Horizon = 1.0
-    fragments: int = 64
+    fragments: int = 48
     objective: str = "joints"
     loss: str = "huber"
     prior_weight: float = 1.0
