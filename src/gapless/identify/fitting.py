@@ -11,7 +11,7 @@ from gapless.identify.calibration import Estimate, nominal_figures
 from gapless.identify.checkpoint import Checkpoint
 from gapless.identify.gauss_newton import Progress, gauss_newton
 from gapless.identify.optimisers import minimise
-from gapless.identify.problem import ENCODER_NOISE, Problem
+from gapless.identify.problem import ENCODER_NOISE, Linear, Problem
 from gapless.identify.uncertainty import Uncertainty, uncertainty
 
 FIRST_FRAGMENTS = 32
@@ -104,7 +104,7 @@ def fit(
         if watch:
             watch(stage, progress)
 
-    iterations, linear = 0 if kept is None else kept.iteration, None
+    iterations, linear, sharp = 0 if kept is None else kept.iteration, None, None
     if kept is None or not kept.done:
         if quick_start and kept is None and optimiser == "gauss-newton" and _per_joint(problem):
             first = _first_pass(problem, best, report)
@@ -121,12 +121,14 @@ def fit(
             iterations += found.iteration
             if linear is None:  # only Gauss-Newton goes on cheaply from where it was
                 break
+        sharp = linear if found.fresh else None
     if free_starts:
         problem = problem.with_free_starts(best)
         problem = _with_seen_noise(problem, best)
         found = gauss_newton(problem, best, report=report)
         best, iterations = found.z, iterations + found.iteration
-    return _judged(problem, best, iterations, checkpoint, stage, whole)
+        sharp = found.linear if found.fresh else None
+    return _judged(problem, best, sharp, iterations, checkpoint, stage, whole)
 
 
 def _per_joint(problem: Problem) -> bool:
@@ -155,13 +157,15 @@ def _with_seen_noise(problem: Problem, z: np.ndarray) -> Problem:
 def _judged(
     problem: Problem,
     z: np.ndarray,
+    linear: Linear | None,
     iterations: int,
     checkpoint: Checkpoint,
     stage: str,
     whole: Problem,
 ) -> Fit:
     """Intervals; and once more without what was not told, which goes back to its prior."""
-    linear = problem.linearised(z)  # those carried along were good enough to step by, not to judge
+    # Slopes carried along are good enough to step by, not to judge.
+    linear = linear or problem.linearised(z)
     known = uncertainty(problem, linear)
     told, z = known.told, np.where(known.told, z, 0.0)
     if told.any():

@@ -27,6 +27,7 @@ class Progress:
         history: error after each iteration.
         done: whether the optimiser had finished.
         linear: slopes near the best point, where the optimiser formed them.
+        fresh: whether they were formed within a negligible step of it.
     """
 
     z: np.ndarray
@@ -36,6 +37,7 @@ class Progress:
     history: list[float] = field(default_factory=list)
     done: bool = False
     linear: Linear | None = None
+    fresh: bool = False
 
 
 Report = Callable[[Progress], None]
@@ -101,7 +103,7 @@ def gauss_newton(
             linear, damping = problem.linearised(here.z, residual, own), 1e-3
             refreshes -= 1
         fresh = small
-    here.linear = linear
+    here.linear, here.fresh = linear, fresh and not own
     return here
 
 
