@@ -1,8 +1,8 @@
 """HALO's two stages against one, with a wrong base model: a G1 with one foot clamped.
 
-The hidden robot's links weigh up to 10 % more or less, their centres are up to 1 cm off on each axis,
-and its joints have 1.5 times the friction. Three clips without a load and three with one. Prints the
-error of the load's mass by both plans; the nominal figures are all that either is told.
+The hidden robot's links weigh up to 10 % more or less, their centres are up to 1 cm off on each
+axis, and its joints have 1.5 times the friction. Three clips without a load and three with one.
+Prints the error of the load's mass by both plans; both start from the nominal figures.
 """
 
 from __future__ import annotations

@@ -61,6 +61,8 @@ class Identify:
     """huber, squared or cauchy."""
     starts: str = "read"
     """read, or free: starts may err within what reading them allows."""
+    begin: str = "prior"
+    """prior, or torque: masses and centres first from torques, by one linear fit."""
     bounds: tuple[str, ...] = ()
     """Other bounds: kp=5:100 or 'frictionloss/*elbow*=0:2'."""
     prior: tuple[str, ...] = ()
@@ -106,6 +108,7 @@ def run(arguments: list[str]) -> int:
         objective=args.objective,
         loss=args.loss,
         starts=args.starts,
+        begin=args.begin,
         bounds=_pairs("bounds", args.bounds),
         priors=_pairs("prior", args.prior),
         boxes=_pairs("box", args.box),

@@ -122,9 +122,8 @@ def fit(
             if linear is None:  # only Gauss-Newton goes on cheaply from where it was
                 break
         sharp = linear if found.fresh else None
-    if free_starts:
-        problem = problem.with_free_starts(best)
-        problem = _with_seen_noise(problem, best)
+    for _ in range(2 if free_starts else 0):  # again at the better point
+        problem = _with_seen_noise(problem.with_free_starts(best), best)
         found = gauss_newton(problem, best, report=report)
         best, iterations = found.z, iterations + found.iteration
         sharp = found.linear if found.fresh else None

@@ -154,8 +154,9 @@ def _starts(clip: Recording, aligned: Aligned) -> State:
     width = max(width, 5)
     if len(clip) <= width:
         return aligned.state
-    q = savgol_filter(aligned.state.q, width, 3, axis=0)
-    dq = savgol_filter(aligned.state.q, width, 3, deriv=1, delta=1 / clip.rate, axis=0)
+    read, step = aligned.state.q, 1 / clip.rate
+    q = np.asarray(savgol_filter(read, width, 3, axis=0))
+    dq = np.asarray(savgol_filter(read, width, 3, deriv=1, delta=step, axis=0))
     # A filler around a gap must not leak into a start.
     clear = minimum_filter1d(aligned.mask.astype(int), width, axis=0).astype(bool)
     logged = aligned.state.dq

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from gapless.errors import GaplessError, SimulationError
+from gapless.identify.differentiable.loss import OF_JOINTS, OF_LINKS, ReplayLoss, require_jax
 from gapless.identify.gauss_newton import Progress, Report
 from gapless.identify.losses import LOSSES
-from gapless.identify.mjx_loss import OF_JOINTS, OF_LINKS, MjxLoss, require_jax
 from gapless.identify.problem import Problem
 from gapless.parameters import KINDS
 from gapless.robots import Robot
@@ -134,7 +134,7 @@ def _slope(problem: Problem) -> Slope:
     robot = _one_robot(problem)
     names, per_value = _places(problem)
     fragments, world = problem.fragments, problem.world
-    loss = MjxLoss(
+    loss = ReplayLoss(
         robot,
         names,
         fragments.start.q,

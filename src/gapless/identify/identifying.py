@@ -18,6 +18,7 @@ from gapless.identify.checkpoint import Checkpoint
 from gapless.identify.fitting import Fit, Watch, fit
 from gapless.identify.fragments import fragments_of
 from gapless.identify.held_out import replay_rmse, without_loads
+from gapless.identify.inverse_dynamics import values_from_torque
 from gapless.identify.problem import Problem
 from gapless.measure.replay import Horizon
 from gapless.parameters import Parameter, parameters_of
@@ -26,7 +27,7 @@ from gapless.robots import Robot
 from gapless.worlds.effects import Effects
 from gapless.worlds.mujoco import MujocoWorld
 
-STARTS = ("read", "free")
+STARTS, BEGINNINGS = ("read", "free"), ("prior", "torque")
 PLANS = ("per-joint", "whole", "one-stage", "two-stage", "fleet")
 
 
@@ -65,6 +66,7 @@ class Settings:
         options: of the optimiser.
         starts: "read" takes starts as recorded (smoothed), "free" lets them err within what reading
             them allows: better where errors are small and velocities are not logged.
+        begin: "prior", or "torque": masses and centres first from torques, by one linear fit.
         physics_step: longest physics step, s.
         threads: all cores by default.
     """
@@ -80,6 +82,7 @@ class Settings:
     optimiser: str = "gauss-newton"
     options: Mapping[str, Any] = field(default_factory=dict)
     starts: str = "read"
+    begin: str = "prior"
     physics_step: float = 0.002
     threads: int | None = None
 
@@ -88,14 +91,17 @@ class Settings:
     ) -> Problem:
         """The problem of explaining recordings by parameters."""
         if self.starts not in STARTS:
-            raise unknown("way to start", self.starts, STARTS)
+            raise unknown("kind of starts", self.starts, STARTS)
+        if self.begin not in BEGINNINGS:
+            raise unknown("beginning", self.begin, BEGINNINGS)
         cut = fragments_of(recordings, world.robot, self.horizon, self.fragments)
         return Problem(
             world,
             parameters,
             cut,
             objective=self.objective,
-            loss=self.loss,
+            # Exact slopes know no robust loss.
+            loss="squared" if self.optimiser == "gradient" else self.loss,
             prior_weight=self.prior_weight,
             boxes={k: v for k, v in self.boxes.items() if _names(parameters, k)},
         )
@@ -203,9 +209,13 @@ class Run:
     ) -> Fit:
         """Fit parameters to recordings in a world."""
         settings = self.settings
-        asked = self.parameters(world, parameters)
+        problem = settings.problem(recordings, world, self.parameters(world, parameters))
+        begin = None
+        if settings.begin == "torque":
+            begin = problem.z_of(values_from_torque(recordings, world.robot, problem.parameters))
         return fit(
-            settings.problem(recordings, world, asked),
+            problem,
+            start=begin,
             optimiser=settings.optimiser,
             quick_start=quick_start,
             stage=stage,

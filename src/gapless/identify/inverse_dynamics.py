@@ -326,3 +326,22 @@ def _moved(own: Inertia, step: np.ndarray) -> Inertia:
         return Inertia(mass, tuple(com), tuple(central))
     except ModelError:
         return Inertia(mass, tuple(com), own.moments)
+
+
+def values_from_torque(
+    recordings: Sequence[Recording], robot: Robot, parameters: Sequence[Parameter]
+) -> np.ndarray:
+    """(P,) where a fit of masses and centres may begin; other parameters begin at their priors."""
+    links = [p.places[0] for p in parameters if p.kind in ("mass", *_CENTRES) and not p.factor]
+    found = inertias_from_torque(recordings, robot, list(dict.fromkeys(links))) if links else {}
+    values = []
+    for p in parameters:
+        own = found.get(p.places[0]) if p.places and not p.factor else None
+        known = (
+            {} if own is None else {"mass": own.mass, **dict(zip(_CENTRES, own.com, strict=True))}
+        )
+        values.append(min(max(known.get(p.kind, p.prior), p.lower), p.upper))
+    return np.array(values)
+
+
+_CENTRES = ("com_x", "com_y", "com_z")

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from gapless.errors import DataError, MissingExtraError, ModelError, SimulationError, unknown
-from gapless.identify import mjx_loss
-from gapless.identify.mjx_loss import MjxLoss
+from gapless.identify.differentiable import loss as loss_module
+from gapless.identify.differentiable.loss import ReplayLoss
 from gapless.robots import Robot
 from gapless.worlds.mujoco import MujocoWorld
 from gapless.worlds.world import State
@@ -79,7 +79,7 @@ def make(robot: Robot, names: tuple[str, ...], reach: float, copies: int = 2) ->
     real = world.rollout(State(q, dq), targets).q[:, 1:]
     timing = {"rate": 50.0, "substeps": world.substeps, "physics_step": world.timestep}
     weight = np.random.default_rng(4).uniform(0.5, 2, real.shape)
-    return MjxLoss(robot, names, q, dq, targets, real, weight, **timing), real, weight
+    return ReplayLoss(robot, names, q, dq, targets, real, weight, **timing), real, weight
 
 
 @pytest.fixture(scope="module")
@@ -148,9 +148,9 @@ def test_recorded_positions_may_be_missing_where_they_weigh_nothing(robot: Robot
     real[1, 2, 0] = np.nan
     timing = {"rate": 50.0, "substeps": 5, "physics_step": 0.004}
     with pytest.raises(DataError, match="fragment 1 holds NaN"):
-        MjxLoss(robot, (), q, dq, targets, real, weight, **timing)
+        ReplayLoss(robot, (), q, dq, targets, real, weight, **timing)
     weight[1, 2, 0] = 0.0
-    MjxLoss(robot, (), q, dq, targets, real, weight, **timing)
+    ReplayLoss(robot, (), q, dq, targets, real, weight, **timing)
 
 
 @pytest.mark.parametrize(
@@ -172,12 +172,12 @@ def test_impossible_requests_are_refused(robot: Robot, monkeypatch: pytest.Monke
     q, dq, targets = fragments(robot, 2, 3, 0.1)
     given = (q, dq, targets, targets, targets)
     with pytest.raises(SimulationError, match="do not make a control step"):
-        MjxLoss(robot, (), *given, rate=50.0, substeps=4, physics_step=0.004)
+        ReplayLoss(robot, (), *given, rate=50.0, substeps=4, physics_step=0.004)
     with pytest.raises(DataError, match="expected"):
-        MjxLoss(robot, (), q[:1], *given[1:], rate=50.0, substeps=5, physics_step=0.004)
+        ReplayLoss(robot, (), q[:1], *given[1:], rate=50.0, substeps=5, physics_step=0.004)
     with pytest.raises(ModelError, match="moves freely"):
         free = robot.with_mount("free")
-        MjxLoss(free, (), *given, rate=50.0, substeps=5, physics_step=0.004)
-    monkeypatch.setattr(mjx_loss, "find_spec", lambda _: None)
+        ReplayLoss(free, (), *given, rate=50.0, substeps=5, physics_step=0.004)
+    monkeypatch.setattr(loss_module, "find_spec", lambda _: None)
     with pytest.raises(MissingExtraError, match=r"gapless\[mjx\]"):
-        MjxLoss(robot, (), *given, rate=50.0, substeps=5, physics_step=0.004)
+        ReplayLoss(robot, (), *given, rate=50.0, substeps=5, physics_step=0.004)

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import mujoco
 import numpy as np
 
-from gapless.identify.mjx_dynamics import Array
+from gapless.identify.differentiable.dynamics import Array
 from gapless.robots import Robot
 
 _LEAST, _MOST = mujoco.mjMINIMP, mujoco.mjMAXIMP

@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from gapless.identify.mjx_model import Skeleton
+from gapless.identify.differentiable.model import Skeleton
 
 Array = Any
 """A NumPy array, or a traced one."""

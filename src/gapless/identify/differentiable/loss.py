@@ -14,7 +14,7 @@ from gapless.errors import DataError, MissingExtraError, SimulationError, unknow
 from gapless.robots import Robot
 
 if TYPE_CHECKING:
-    from gapless.identify.mjx_step import Physics, Plant
+    from gapless.identify.differentiable.step import Physics, Plant
 
 BLOCK = 8
 """Fragments simulated together; blocks run side by side, one a core."""
@@ -29,7 +29,7 @@ def require_jax() -> None:
         raise MissingExtraError("jax", "mjx", "the gradient optimiser")
 
 
-class MjxLoss:
+class ReplayLoss:
     """Half the weighted square error of fragments that are played in a robot of given figures.
 
     Args:
@@ -46,7 +46,7 @@ class MjxLoss:
         physics_step: s; substeps of it make a control step.
 
     Example:
-        loss = MjxLoss(robot, ["mass/torso_link"], q, dq, targets, real_q, weight,
+        loss = ReplayLoss(robot, ["mass/torso_link"], q, dq, targets, real_q, weight,
                        rate=50.0, substeps=5, physics_step=0.004)
         value, gradient = loss(np.array([9.6]))
     """
@@ -159,9 +159,9 @@ def _describe(
     robot: Robot, names: Sequence[str], timestep: float
 ) -> tuple[Plant, Physics, list[tuple[str, tuple[int, ...]]]]:
     """The constants, the nominal figures, and the place of each parameter among them."""
-    from gapless.identify.mjx_model import Skeleton
-    from gapless.identify.mjx_step import Physics, Plant
-    from gapless.identify.mjx_stops import Stops
+    from gapless.identify.differentiable.model import Skeleton
+    from gapless.identify.differentiable.step import Physics, Plant
+    from gapless.identify.differentiable.stops import Stops
 
     model, joints = robot.model(timestep=timestep), robot.joints
     skeleton = Skeleton.of(robot, model)

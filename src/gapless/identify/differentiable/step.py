@@ -14,9 +14,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from gapless.identify.mjx_dynamics import Array, frames, inverse_dynamics, mass_matrix
-from gapless.identify.mjx_model import Skeleton
-from gapless.identify.mjx_stops import Stops
+from gapless.identify.differentiable.dynamics import Array, frames, inverse_dynamics, mass_matrix
+from gapless.identify.differentiable.model import Skeleton
+from gapless.identify.differentiable.stops import Stops
 
 NEWTON_STEPS = 30
 """Solves for dry friction and limits at most; two or three are usual."""

@@ -1,0 +1,1 @@
+"""A replay and its exact slopes, in JAX: MuJoCo's own step, differentiated."""
