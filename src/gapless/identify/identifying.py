@@ -18,8 +18,8 @@ from gapless.identify.checkpoint import Checkpoint
 from gapless.identify.fitting import Fit, Watch, fit
 from gapless.identify.fragments import fragments_of
 from gapless.identify.held_out import replay_rmse, without_loads
-from gapless.identify.inverse_dynamics import values_from_torque
 from gapless.identify.problem import Problem
+from gapless.identify.torque_start import values_from_torque
 from gapless.measure.replay import Horizon
 from gapless.parameters import Parameter, parameters_of
 from gapless.recordings.recording import Recording, Recordings

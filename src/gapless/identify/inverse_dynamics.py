@@ -13,18 +13,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-import mujoco
 import numpy as np
 from scipy.ndimage import minimum_filter1d
 from scipy.signal import savgol_filter
 
 from gapless.errors import DataError, ModelError
+from gapless.identify.regressor import directions, regressor, steiner
 from gapless.measure.replay import FULL, windows
 from gapless.measure.starts import Aligned, gains_of, in_robot_order
 from gapless.recordings.recording import Recording, Recordings
 from gapless.robots import Robot
 from gapless.robots.inertia import Inertia
-from gapless.worlds.packing import Layout
 
 WIDE = 10.0
 """Hz up to which positions pass; at most a quarter of the rate."""
@@ -42,9 +41,6 @@ QUIET = 1e-3
 """Least noise a joint is taken to have, N·m."""
 PIECE = 2000
 """Most samples whose equations are held at once."""
-LINK_FRAME = mujoco.mjtObj.mjOBJ_XBODY
-PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
-"""Entries of a tensor, in the order of `Inertia.moments`."""
 
 
 def inertias_from_torque(
@@ -206,9 +202,9 @@ class _Sums(NamedTuple):
 
 def _sums(part: _Part, own: Mapping[str, Inertia]) -> _Sums:
     """The equations of a stretch, smoothed and thinned until neighbours are nearly independent."""
-    torque, per_figure = _regressor(part, list(own))
-    directions = np.stack([_directions(inertia) for inertia in own.values()])
-    rows = np.einsum("tljp,lpd->tjld", per_figure, directions, optimize=True)
+    torque, per_figure = regressor(part.robot, part.q, part.dq, part.ddq, list(own))
+    steps = np.stack([directions(inertia) for inertia in own.values()])
+    rows = np.einsum("tljp,lpd->tjld", per_figure, steps, optimize=True)
     kept = slice(part.half, -part.half, max(part.half // 4, 1))
     free = minimum_filter1d(part.free.astype(np.uint8), 2 * part.half + 1, axis=0)[kept] > 0
     used = free & part.moving[kept]
@@ -221,84 +217,6 @@ def _sums(part: _Part, own: Mapping[str, Inertia]) -> _Sums:
         (left**2).sum(axis=0),
         used.sum(axis=0),
     )
-
-
-def _regressor(part: _Part, links: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Torque (T, J) by the robot's own figures, and (T, L, J, 10) torque per figure of each link.
-
-    The ten figures are mass, mass times centre, and the moments about the link's origin.
-    """
-    model = part.robot.model()
-    data, layout = mujoco.MjData(model), Layout.of(model, part.robot)
-    bodies, shape = [model.body(link).id for link in links], (len(part.q), len(links))
-    torque, turn = np.empty((len(part.q), model.nv)), np.empty((*shape, 1, 3, 3))
-    velocity, acceleration = np.empty((*shape, 6)), np.empty((*shape, 6))
-    jacobian = np.empty((*shape, 2, 3, model.nv))
-    for t in range(len(part.q)):
-        data.qpos[layout.q - 1] = part.q[t]
-        data.qvel[layout.dof], data.qacc[layout.dof] = part.dq[t], part.ddq[t]
-        for stage in (mujoco.mj_kinematics, mujoco.mj_comPos, mujoco.mj_comVel):
-            stage(model, data)
-        mujoco.mj_rne(model, data, 1, torque[t])
-        mujoco.mj_rnePostConstraint(model, data)
-        for i, body in enumerate(bodies):
-            mujoco.mj_objectVelocity(model, data, LINK_FRAME, body, velocity[t, i], 1)
-            mujoco.mj_objectAcceleration(model, data, LINK_FRAME, body, acceleration[t, i], 1)
-            mujoco.mj_jacBody(model, data, jacobian[t, i, 1], jacobian[t, i, 0], body)
-            turn[t, i, 0] = data.xmat[body].reshape(3, 3).T
-    local = (turn @ jacobian).reshape(*shape, 6, model.nv)[..., layout.dof]
-    return torque[:, layout.dof], local.swapaxes(-1, -2) @ _wrench(velocity, acceleration)
-
-
-def _wrench(velocity: np.ndarray, acceleration: np.ndarray) -> np.ndarray:
-    """(..., 6, 10) moment and force on a link per figure, at its origin and in its axes.
-
-    The force is m·a + dω×h + ω×(ω×h), the moment I·dω + ω×(I·ω) + h×a, with h = mass times centre.
-    The acceleration is less gravity, as MuJoCo gives it.
-    """
-    turning, a = _cross(velocity[..., :3]), acceleration[..., 3:]
-    rows = np.zeros((*a.shape[:-1], 6, 10))
-    rows[..., :3, 1:4] = -_cross(a)
-    rows[..., :3, 4:] = _times(acceleration[..., :3]) + turning @ _times(velocity[..., :3])
-    rows[..., 3:, 0] = a
-    rows[..., 3:, 1:4] = _cross(acceleration[..., :3]) + turning @ turning
-    return rows
-
-
-def _cross(vector: np.ndarray) -> np.ndarray:
-    """(..., 3, 3) matrices that multiply by the vector from the left."""
-    return np.cross(vector[..., None, :], np.eye(3)).swapaxes(-1, -2)
-
-
-def _times(vector: np.ndarray) -> np.ndarray:
-    """(..., 3, 6) matrices that multiply six moments, as a tensor, by the vector."""
-    rows = np.zeros((*vector.shape, 6))
-    for column, (i, j) in enumerate(PAIRS):
-        rows[..., i, column], rows[..., j, column] = vector[..., j], vector[..., i]
-    return rows
-
-
-def _directions(inertia: Inertia) -> np.ndarray:
-    """(10, 10) figures per unit step: mass at the centre, shift of the centre, central moments.
-
-    A unit step is as large as the link's own figure, so that one spread serves all of them; and a
-    step in mass or centre takes the moments about the origin along, as on a real link.
-    """
-    centre = np.array(inertia.com)
-    gyration = np.trace(inertia.tensor) / (2 * inertia.mass)
-    reach = np.sqrt(gyration + centre @ centre)
-    columns = np.zeros((10, 10))
-    columns[:, 0] = [1.0, *centre, *_steiner(centre, centre)]
-    for k, axis in enumerate(np.eye(3)):
-        columns[:, 1 + k] = [0.0, *axis, *(2 * _steiner(centre, axis))]
-    columns[4:, 4:] = np.eye(6)
-    return inertia.mass * columns * np.repeat([1.0, reach, gyration], [1, 3, 6])
-
-
-def _steiner(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """(6,) moments about the origin of a unit mass: of (a·b)·1 - (a bᵀ + b aᵀ)/2."""
-    tensor = a @ b * np.eye(3) - (np.outer(a, b) + np.outer(b, a)) / 2
-    return np.array([tensor[pair] for pair in PAIRS])
 
 
 def _fit(sums: _Sums, spread: float) -> np.ndarray:
@@ -315,33 +233,14 @@ def _fit(sums: _Sums, spread: float) -> np.ndarray:
 
 def _moved(own: Inertia, step: np.ndarray) -> Inertia:
     """A link after a step, if that is a body; else with its own moments, or as it was."""
-    moments = np.array(own.moments) + own.mass * _steiner(np.array(own.com), np.array(own.com))
+    moments = np.array(own.moments) + own.mass * steiner(np.array(own.com), np.array(own.com))
     figures = np.array([own.mass, *(own.mass * np.array(own.com)), *moments])
-    mass, *rest = figures + _directions(own) @ step
+    mass, *rest = figures + directions(own) @ step
     if not mass > 0:
         return own
     com = np.array(rest[:3]) / mass
-    central = np.array(rest[3:]) - mass * _steiner(com, com)
+    central = np.array(rest[3:]) - mass * steiner(com, com)
     try:
         return Inertia(mass, tuple(com), tuple(central))
     except ModelError:
         return Inertia(mass, tuple(com), own.moments)
-
-
-def values_from_torque(
-    recordings: Sequence[Recording], robot: Robot, parameters: Sequence[Parameter]
-) -> np.ndarray:
-    """(P,) where a fit of masses and centres may begin; other parameters begin at their priors."""
-    links = [p.places[0] for p in parameters if p.kind in ("mass", *_CENTRES) and not p.factor]
-    found = inertias_from_torque(recordings, robot, list(dict.fromkeys(links))) if links else {}
-    values = []
-    for p in parameters:
-        own = found.get(p.places[0]) if p.places and not p.factor else None
-        known = (
-            {} if own is None else {"mass": own.mass, **dict(zip(_CENTRES, own.com, strict=True))}
-        )
-        values.append(min(max(known.get(p.kind, p.prior), p.lower), p.upper))
-    return np.array(values)
-
-
-_CENTRES = ("com_x", "com_y", "com_z")
