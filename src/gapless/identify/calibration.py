@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,69 +11,14 @@ import numpy as np
 
 from gapless.artifact import provenance, read_json, write_json
 from gapless.errors import FormatError, ModelError, unknown
-from gapless.parameters import KINDS, Parameter, apply
+from gapless.identify.estimate import Estimate, HeldOut, from_entry, to_entry
+from gapless.parameters import KINDS, apply
+from gapless.parameters.kinds import EFFECT_FIELDS
 from gapless.robots import Robot
 from gapless.worlds.effects import Effects
 from gapless.worlds.mujoco import MujocoWorld
 
 FORMAT = "gapless calibration 1"
-INTERVAL = 1.96
-"""Standard deviations on each side of a 95 % interval."""
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """One identified figure.
-
-    Attributes:
-        parameter: what it is.
-        value: identified; the prior where the data could not tell.
-        std: 1 sigma; the prior's spread where the data could not tell.
-        told: whether the data told it.
-        at_bound: whether the fit stopped at a bound: the interval then is one-sided at best.
-        nominal: the robot's own figures at its places.
-    """
-
-    parameter: Parameter
-    value: float
-    std: float
-    told: bool
-    at_bound: bool
-    nominal: tuple[float, ...]
-
-    @property
-    def name(self) -> str:
-        """Of the parameter."""
-        return self.parameter.name
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """95 %, within the parameter's bounds."""
-        reach = INTERVAL * self.std
-        p = self.parameter
-        return max(self.value - reach, p.lower), min(self.value + reach, p.upper)
-
-
-@dataclass(frozen=True)
-class HeldOut:
-    """Replay error on recordings that the fit never saw, rad.
-
-    Attributes:
-        before: root mean square of the nominal robot.
-        after: of the calibrated one.
-        horizon: seconds replayed.
-        motions: names of the recordings.
-    """
-
-    before: float
-    after: float
-    horizon: float | str
-    motions: tuple[str, ...]
-
-    @property
-    def improved(self) -> bool:
-        """Whether the calibrated robot is nearer."""
-        return self.after < self.before
 
 
 @dataclass(frozen=True)
@@ -197,7 +142,7 @@ class Calibration:
         return {
             "format": FORMAT,
             "robot": self.robot,
-            "estimates": [_estimate_dict(e) for e in self.estimates],
+            "estimates": [to_entry(e) for e in self.estimates],
             "correlation": self.correlation.round(6).tolist(),
             "held_out": None if held is None else asdict(held) | {"motions": list(held.motions)},
             "signs": self.signs,
@@ -222,7 +167,7 @@ class Calibration:
     @classmethod
     def _read(cls, data: dict[str, Any]) -> Calibration:
         held, loaded = data["held_out"], data["loaded"]
-        found = tuple(_estimate(entry) for entry in data["estimates"])
+        found = tuple(from_entry(entry) for entry in data["estimates"])
         correlation = np.array(data["correlation"], float).reshape(len(found), len(found))
         return cls(
             robot=str(data["robot"]),
@@ -255,53 +200,3 @@ class Calibration:
         from gapless.identify.tables import as_text
 
         return as_text(self)
-
-
-EFFECT_FIELDS = (
-    "delay",
-    "encoder_bias",
-    "stribeck_torque",
-    "load_friction",
-    "backlash",
-    "compliance",
-)
-
-
-def nominal_figures(
-    robot: Robot, effects: Effects, parameters: Sequence[Parameter]
-) -> list[tuple[float, ...]]:
-    """The robot's own figures at the places of each parameter."""
-    return [
-        tuple(KINDS[p.kind].nominal(robot, effects, place) for place in p.places or ("",))
-        for p in parameters
-    ]
-
-
-def _estimate_dict(estimate: Estimate) -> dict[str, Any]:
-    low, high = estimate.interval
-    parameter = asdict(estimate.parameter) | {"places": list(estimate.parameter.places)}
-    return {
-        **parameter,
-        "value": estimate.value,
-        "std": estimate.std,
-        "interval95": [low, high],
-        "told": estimate.told,
-        "at_bound": estimate.at_bound,
-        "nominal": list(estimate.nominal),
-    }
-
-
-def _estimate(entry: dict[str, Any]) -> Estimate:
-    own: dict[str, Any] = {k: entry[k] for k in Parameter.__dataclass_fields__}
-    own["places"] = tuple(own["places"])
-    parameter = Parameter(**own)
-    if parameter.kind not in KINDS:
-        raise ValueError(f"unknown parameter kind {parameter.kind!r}")
-    return Estimate(
-        parameter,
-        float(entry["value"]),
-        float(entry["std"]),
-        bool(entry["told"]),
-        bool(entry["at_bound"]),
-        tuple(map(float, entry["nominal"])),
-    )

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gapless.identify.calibration import Estimate, nominal_figures
 from gapless.identify.checkpoint import Checkpoint
+from gapless.identify.estimate import Estimate, nominal_figures
 from gapless.identify.gauss_newton import Progress, gauss_newton
+from gapless.identify.linear import Linear
 from gapless.identify.optimisers import minimise
-from gapless.identify.problem import ENCODER_NOISE, Linear, Problem
+from gapless.identify.problem import ENCODER_NOISE, Problem
 from gapless.identify.uncertainty import Uncertainty, uncertainty
 
 FIRST_FRAGMENTS = 32

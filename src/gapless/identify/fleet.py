@@ -15,7 +15,7 @@ from gapless.parameters import Parameter
 from gapless.recordings.recording import Recording
 
 if TYPE_CHECKING:
-    from gapless.identify.identifying import Run
+    from gapless.identify.run import Run
 
 ROUNDS = 2
 """Times the units are fitted, each with the mean and spread of the round before as its prior."""

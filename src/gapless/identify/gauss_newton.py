@@ -9,7 +9,8 @@ import mujoco
 import numpy as np
 
 from gapless.errors import SimulationError
-from gapless.identify.problem import Linear, Problem
+from gapless.identify.linear import Linear
+from gapless.identify.problem import Problem
 
 DAMPINGS = (0.1, 1.0, 30.0)
 """Each step is tried with these multiples of the last good damping, all in one batch."""

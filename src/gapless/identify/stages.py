@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gapless.errors import DataError
-from gapless.identify.calibration import Calibration, Estimate
+from gapless.identify.calibration import Calibration
+from gapless.identify.estimate import Estimate
 from gapless.identify.held_out import without_loads
 from gapless.recordings.recording import Recording
 
 if TYPE_CHECKING:
-    from gapless.identify.identifying import Run
+    from gapless.identify.run import Run
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from gapless.identify.calibration import Calibration, Estimate
+from gapless.identify.calibration import Calibration
+from gapless.identify.estimate import Estimate
 
 CORRELATED = 0.9
 """Pairs of parameters whose errors are tied at least this much are named."""

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gapless.identify.problem import Linear, Problem
+from gapless.identify.linear import Linear
+from gapless.identify.problem import Problem
 
 TOLD = 0.5
 """A parameter whose error is above this share of its prior's spread was not told by the data."""

@@ -1,0 +1,111 @@
+"""One identified figure, and how good all of them are on motions that no fit saw."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from gapless.parameters import KINDS, Parameter
+from gapless.robots import Robot
+from gapless.worlds.effects import Effects
+
+INTERVAL = 1.96
+"""Standard deviations on each side of a 95 % interval."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One identified figure.
+
+    Attributes:
+        parameter: what it is.
+        value: identified; the prior where the data could not tell.
+        std: 1 sigma; the prior's spread where the data could not tell.
+        told: whether the data told it.
+        at_bound: whether the fit stopped at a bound: the interval then is one-sided at best.
+        nominal: the robot's own figures at its places.
+    """
+
+    parameter: Parameter
+    value: float
+    std: float
+    told: bool
+    at_bound: bool
+    nominal: tuple[float, ...]
+
+    @property
+    def name(self) -> str:
+        """Of the parameter."""
+        return self.parameter.name
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95 %, within the parameter's bounds."""
+        reach = INTERVAL * self.std
+        p = self.parameter
+        return max(self.value - reach, p.lower), min(self.value + reach, p.upper)
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Replay error on recordings that the fit never saw, rad.
+
+    Attributes:
+        before: root mean square of the nominal robot.
+        after: of the calibrated one.
+        horizon: seconds replayed.
+        motions: names of the recordings.
+    """
+
+    before: float
+    after: float
+    horizon: float | str
+    motions: tuple[str, ...]
+
+    @property
+    def improved(self) -> bool:
+        """Whether the calibrated robot is nearer."""
+        return self.after < self.before
+
+
+def nominal_figures(
+    robot: Robot, effects: Effects, parameters: Sequence[Parameter]
+) -> list[tuple[float, ...]]:
+    """The robot's own figures at the places of each parameter."""
+    return [
+        tuple(KINDS[p.kind].nominal(robot, effects, place) for place in p.places or ("",))
+        for p in parameters
+    ]
+
+
+def to_entry(estimate: Estimate) -> dict[str, Any]:
+    """Plain JSON form of an estimate."""
+    low, high = estimate.interval
+    parameter = asdict(estimate.parameter) | {"places": list(estimate.parameter.places)}
+    return {
+        **parameter,
+        "value": estimate.value,
+        "std": estimate.std,
+        "interval95": [low, high],
+        "told": estimate.told,
+        "at_bound": estimate.at_bound,
+        "nominal": list(estimate.nominal),
+    }
+
+
+def from_entry(entry: dict[str, Any]) -> Estimate:
+    """Inverse of `to_entry`."""
+    own: dict[str, Any] = {k: entry[k] for k in Parameter.__dataclass_fields__}
+    own["places"] = tuple(own["places"])
+    parameter = Parameter(**own)
+    if parameter.kind not in KINDS:
+        raise ValueError(f"unknown parameter kind {parameter.kind!r}")
+    return Estimate(
+        parameter,
+        float(entry["value"]),
+        float(entry["std"]),
+        bool(entry["told"]),
+        bool(entry["at_bound"]),
+        tuple(map(float, entry["nominal"])),
+    )
