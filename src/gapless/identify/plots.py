@@ -10,8 +10,8 @@ import numpy as np
 
 from gapless.artifact import write_bytes_atomic
 from gapless.errors import DataError
-from gapless.identify.calibration import INTERVAL, Calibration
-from gapless.identify.estimate import Estimate
+from gapless.identify.calibration import Calibration
+from gapless.identify.estimate import INTERVAL, Estimate
 from gapless.measure.plots import require_matplotlib
 from gapless.measure.replay import Horizon, Replay, replay
 from gapless.recordings.recording import Recordings
