@@ -40,6 +40,10 @@ benchmark: setup ## speed and memory, each against a named baseline of the same 
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/collect_speed.py
 	$(BIN)/python benchmarks/optimal_excitation.py --robot so101_pair --seconds 8
+	$(BIN)/python -m pip install --quiet --editable '.[benchmarks]'
+	$(BIN)/python benchmarks/sysid_baseline.py
+	$(BIN)/python benchmarks/halo_study.py --optimisers gauss-newton --starts nominal
+	$(BIN)/python benchmarks/two_stage.py --cases b
 
 clean:           ## remove what the other targets made
 	rm -rf .venv out .pytest_cache .ruff_cache

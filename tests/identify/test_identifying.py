@@ -256,3 +256,27 @@ def test_free_starts_are_nearer_the_truth(pair: Robot, hidden: Robot) -> None:
         wrong = [e.value / (TRUTH[e.parameter.kind] * e.nominal[0]) - 1 for e in found.estimates]
         errors.append(float(np.sqrt(np.mean(np.square(wrong)))))
     assert errors[1] < errors[0]
+
+
+@pytest.mark.parametrize(
+    ("optimiser", "options"), [("grid", {"widen": True}), ("cma", {"iterations": 15})]
+)
+def test_every_optimiser_serves_every_plan(
+    pair: Robot, waves: list[Recording], optimiser: str, options: dict
+) -> None:
+    """Slower ones end near the same gains, with intervals and a judgement."""
+    settings = replace(QUICK, fragments=12, optimiser=optimiser, options=options)
+    found = identify(waves, pair, ["kp@all"], settings=settings, keep_anyway=True)
+    (estimate,) = found.estimates
+    assert estimate.told and found.held_out is not None
+    assert estimate.value == pytest.approx(1.3 * pair.joints.kp[0], rel=0.1)
+
+
+def test_masses_may_begin_from_torques(pair: Robot, carried: list[Recording]) -> None:
+    """The linear fit is a beginning; the answer is that of the replays."""
+    settings = replace(QUICK, begin="torque", loss="squared")
+    found = [
+        identify(carried, pair, ["mass/gripper"], settings=s, keep_anyway=True)
+        for s in (settings, replace(settings, begin="prior"))
+    ]
+    assert found[0].values == pytest.approx(found[1].values, rel=0.02)
