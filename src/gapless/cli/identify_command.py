@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -141,15 +142,23 @@ def run(arguments: list[str]) -> int:
     console().print(calibration)
     if args.mjcf:
         write_text_atomic(args.mjcf, calibration.to_mjcf(robot))
+        if calibration.loaded is not None:
+            console(stderr=True).print(f"{args.mjcf} is the robot without its load")
     if args.plots:
         _draw(args, calibration, robot, dataset)
     made = calibration.made_by
     console(stderr=True).print(
         f"calibration written to {args.out} in {made['seconds']} s; "
-        f"next: gapless measure {args.dataset} --calibration {args.out}"
+        f"next: gapless measure {args.dataset} --calibration {args.out}{_same_robot(args)}"
     )
     save_json(args.json, calibration.to_dict())
     return 0
+
+
+def _same_robot(args: Identify) -> str:
+    """The options that another command needs to mean the same robot."""
+    named = {"robot": args.robot, "mount": args.mount, "lock": " ".join(args.lock)}
+    return "".join(f" --{name} {value}" for name, value in named.items() if value)
 
 
 def _draw(args: Identify, calibration: Calibration, robot: Robot, dataset: Dataset) -> None:
@@ -205,9 +214,11 @@ def _pairs(option: str, texts: tuple[str, ...]) -> dict[str, tuple[float, float]
         name, _, numbers = text.rpartition("=")
         try:
             first, second = (float(number) for number in numbers.split(":"))
+            if not (math.isfinite(first) and math.isfinite(second)):
+                raise ValueError
         except ValueError:
             raise GaplessError(
-                f"--{option} {text!r} is not understood; expected name=number:number"
+                f"--{option} {text!r} is not understood; expected name=number:number, both finite"
             ) from None
         found[name] = (first, second)
     return found

@@ -36,7 +36,8 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stderr.write(f"gapless: {error}\n")
         return 2
     except KeyboardInterrupt:
-        sys.stderr.write("gapless: stopped; nothing half-written was kept\n")
+        sys.stderr.write("gapless: stopped; nothing half-written was kept. The same command again ")
+        sys.stderr.write("goes on where it was, where there is a .progress file\n")
         return 130
 
 

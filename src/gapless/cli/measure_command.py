@@ -37,7 +37,7 @@ class Measure:
     calibration: Path | None = None
     """File of gapless identify: measure the gap that is left with the identified figures."""
     loaded: bool = False
-    """With the load that a two-stage calibration found."""
+    """With the load that a two-stage calibration found, on the recordings that carry one."""
     physics_step: float = 0.002
     """Longest physics step, s."""
     causes: bool = True
@@ -110,10 +110,14 @@ def _calibrated(
     calibration = Calibration.load(args.calibration)
     robot, effects = calibration.apply(robot)
     recordings = recordings.map(lambda recording: with_signs(recording, calibration.signs))
-    if calibration.finds_loads or args.loaded:
-        recordings = recordings.map(lambda recording: without_loads([recording])[0])
     if not args.loaded:
+        if calibration.finds_loads:
+            recordings = recordings.map(lambda recording: without_loads([recording])[0])
         return robot, effects, recordings
     if calibration.loaded is None:
         raise GaplessError(f"{args.calibration} has no load; it is made with --plan two-stage")
-    return *calibration.loaded.apply(robot, effects), recordings
+    full = recordings.select(lambda episode: episode.conditions.payloads != {})
+    if not len(full):
+        raise GaplessError("no recording is loaded: all state that nothing was carried (--loaded)")
+    full = full.map(lambda recording: without_loads([recording])[0])
+    return *calibration.loaded.apply(robot, effects), full

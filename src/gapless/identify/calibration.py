@@ -31,6 +31,7 @@ class Calibration:
         correlation: (P, P) of their errors.
         held_out: replay error before and after, on motions no fit saw; None where none was left.
         signs: -1 for joints that the log counts the other way than the robot.
+        carries: whether masses include what is carried.
         loaded: the same robot carrying its load, on top of this calibration (two-stage plan).
         notes: what people should know.
         made_by: plan, optimiser, data and software.
@@ -41,6 +42,7 @@ class Calibration:
     correlation: np.ndarray
     held_out: HeldOut | None = None
     signs: dict[str, float] = field(default_factory=dict)
+    carries: bool = False
     loaded: Calibration | None = None
     notes: tuple[str, ...] = ()
     made_by: dict[str, Any] = field(default_factory=dict)
@@ -53,7 +55,7 @@ class Calibration:
     @property
     def finds_loads(self) -> bool:
         """Whether it says what is carried; recordings' own statements then do not count."""
-        return any(e.parameter.kind.startswith("payload") for e in self.estimates)
+        return self.carries or any(e.parameter.kind.startswith("payload") for e in self.estimates)
 
     def __getitem__(self, name: str) -> Estimate:
         """The estimate of a parameter."""
@@ -146,6 +148,7 @@ class Calibration:
             "correlation": self.correlation.round(6).tolist(),
             "held_out": None if held is None else asdict(held) | {"motions": list(held.motions)},
             "signs": self.signs,
+            "carries": self.carries,
             "loaded": None if self.loaded is None else self.loaded.to_dict(),
             "notes": list(self.notes),
             "made_by": self.made_by or provenance(),
@@ -176,6 +179,7 @@ class Calibration:
             held_out=None
             if held is None
             else HeldOut(**held | {"motions": tuple(held["motions"])}),
+            carries=bool(data["carries"]),
             signs={str(j): float(s) for j, s in data["signs"].items()},
             loaded=None if loaded is None else cls._read(loaded),
             notes=tuple(map(str, data["notes"])),

@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -27,10 +28,17 @@ class Checkpoint:
     """
 
     def __init__(self, path: Path | None) -> None:
-        self.path = path
+        self.path, self._question = path, ""
         self._stages: dict[str, Any] = {}
         if path is not None and path.exists():
             self._stages = self._read(path)
+
+    def asking(self, *question: Any) -> Checkpoint:
+        """The same file, for fits that are made in this way (optimiser, options, ...)."""
+        twin = copy(self)
+        plain = [q.tolist() if isinstance(q, np.ndarray) else q for q in question]
+        twin._question = json.dumps(plain, sort_keys=True, default=str)
+        return twin
 
     def _read(self, path: Path) -> dict[str, Any]:
         try:
@@ -42,7 +50,7 @@ class Checkpoint:
     def stage(self, name: str, problem: Problem) -> Progress | None:
         """How far a stage came, if it was the same problem."""
         kept = self._stages.get(name)
-        if not isinstance(kept, dict) or kept.get("problem") != fingerprint(problem):
+        if not isinstance(kept, dict) or kept.get("problem") != self._key(problem):
             return None
         z = np.array(kept["z"], float)
         if z.shape != (len(problem),) or not np.isfinite(z).all():
@@ -54,12 +62,17 @@ class Checkpoint:
             int(kept["iteration"]),
             list(kept["history"]),
             bool(kept["done"]),
+            float(kept["noise"]),
+            [bool(t) for t in kept["told"]],
         )
 
-    def keep(self, name: str, problem: Problem, progress: Progress, done: bool = False) -> None:
+    def _key(self, problem: Problem) -> str:
+        return fingerprint(problem, self._question)
+
+    def keep(self, name: str, problem: Problem, progress: Progress) -> None:
         """Write how far a stage has come; the file is whole at every moment."""
         self._stages[name] = {
-            "problem": fingerprint(problem),
+            "problem": self._key(problem),
             "z": progress.z.tolist(),
             "values": dict(
                 zip(
@@ -72,7 +85,9 @@ class Checkpoint:
             "error": progress.error,
             "iteration": progress.iteration,
             "history": progress.history,
-            "done": done,
+            "done": progress.done,
+            "noise": progress.noise,
+            "told": progress.told,
         }
         if self.path is not None:
             write_json(self.path, {"format": "gapless identify progress 1", "stages": self._stages})
@@ -83,13 +98,16 @@ class Checkpoint:
             self.path.unlink(missing_ok=True)
 
 
-def fingerprint(problem: Problem) -> str:
+def fingerprint(problem: Problem, question: str = "") -> str:
     """What the answer depends on: data, model and the question."""
     parts: Sequence[Any] = (
         [asdict(p) for p in problem.parameters],
         problem.world.identity.key,
         problem.objective,
         problem.prior_weight,
+        problem.loss.name,
+        [edge.tolist() for edge in problem.boxes],
+        question,
         _data_hash(problem.fragments),
     )
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
@@ -97,6 +115,8 @@ def fingerprint(problem: Problem) -> str:
 
 def _data_hash(fragments: Fragments) -> str:
     found = hashlib.sha256()
-    for array in (fragments.start.q, fragments.commands.target, fragments.real.q, fragments.weight):
-        found.update(np.ascontiguousarray(array).tobytes())
+    parts = [*vars(fragments.start).values(), *vars(fragments.commands).values()]
+    for array in (*parts, fragments.real.q, fragments.weight):
+        found.update(b"" if array is None else np.ascontiguousarray(array).tobytes())
+    found.update(json.dumps([c.to_dict() for c in fragments.conditions], sort_keys=True).encode())
     return found.hexdigest()

@@ -13,7 +13,7 @@ from gapless.identify.gauss_newton import Progress, gauss_newton
 from gapless.identify.linear import Linear
 from gapless.identify.optimisers import minimise
 from gapless.identify.problem import ENCODER_NOISE, Problem
-from gapless.identify.uncertainty import Uncertainty, uncertainty
+from gapless.identify.uncertainty import Uncertainty, given_untold, uncertainty
 
 FIRST_FRAGMENTS = 32
 """Fragments of the first, quick pass; the last one uses all."""
@@ -94,8 +94,10 @@ def fit(
         options: of the optimiser.
         free_starts: let the starts err within what reading them allows, once the rest is found.
     """
-    checkpoint = checkpoint or Checkpoint(None)
+    checkpoint = (checkpoint or Checkpoint(None)).asking(optimiser, options, free_starts, start)
     kept = checkpoint.stage(stage, problem)
+    if kept is not None and kept.done:
+        return _finished(problem, kept, free_starts)
     best = np.zeros(len(problem)) if start is None else start
     best = best if kept is None else kept.z
     whole = problem
@@ -106,23 +108,22 @@ def fit(
             watch(stage, progress)
 
     iterations, linear, sharp = 0 if kept is None else kept.iteration, None, None
-    if kept is None or not kept.done:
-        if quick_start and kept is None and optimiser == "gauss-newton" and _per_joint(problem):
-            first = _first_pass(problem, best, report)
-            best, iterations = first.z, first.iteration
-        for _ in range(ROUNDS):
-            scaled = _with_seen_noise(problem, best)
-            if linear is not None and scaled.noise > STEADY * problem.noise:
-                break
-            more: dict = {"refreshes": 1} if optimiser == "gauss-newton" else {}
-            if linear is not None:
-                more = {"linear": linear.scaled(problem.noise / scaled.noise), "refreshes": 0}
-            found = minimise(optimiser, scaled, best, report=report, **(options or {}), **more)
-            problem, best, linear = scaled, found.z, found.linear
-            iterations += found.iteration
-            if linear is None:  # only Gauss-Newton goes on cheaply from where it was
-                break
-        sharp = linear if found.fresh else None
+    if quick_start and kept is None and optimiser == "gauss-newton" and _per_joint(problem):
+        first = _first_pass(problem, best, report)
+        best, iterations = first.z, first.iteration
+    for _ in range(ROUNDS):
+        scaled = _with_seen_noise(problem, best)
+        if linear is not None and scaled.noise > STEADY * problem.noise:
+            break
+        more: dict = {"refreshes": 1} if optimiser == "gauss-newton" else {}
+        if linear is not None:
+            more = {"linear": linear.scaled(problem.noise / scaled.noise), "refreshes": 0}
+        found = minimise(optimiser, scaled, best, report=report, **(options or {}), **more)
+        problem, best, linear = scaled, found.z, found.linear
+        iterations += found.iteration
+        if linear is None:  # only Gauss-Newton goes on cheaply from where it was
+            break
+    sharp = linear if found.fresh else None
     for _ in range(2 if free_starts else 0):  # again at the better point
         problem = _with_seen_noise(problem.with_free_starts(best), best)
         found = gauss_newton(problem, best, report=report)
@@ -172,18 +173,23 @@ def _judged(
         part = problem if told.all() else problem.only(told, z)
         again = gauss_newton(part, z[told], linear=linear.only(told), refreshes=0)
         z[told], iterations = again.z, iterations + again.iteration
-        known = _merged(known, uncertainty(part, again.linear or linear.only(told)))
+        known = given_untold(known, uncertainty(part, again.linear or linear.only(told)))
     residual = problem.residuals(z[None])[0]
     error = problem.rms(residual)
     cost = float(problem.costs_of(z[None], residual[None])[0])
-    checkpoint.keep(stage, whole, Progress(z, cost, error, iterations), done=True)
+    done = Progress(z, cost, error, iterations, noise=problem.noise, told=told.tolist(), done=True)
+    checkpoint.keep(stage, whole, done)
     return Fit(problem, z, error, known, iterations, problem.simulator.simulated_seconds)
 
 
-def _merged(known: Uncertainty, part: Uncertainty) -> Uncertainty:
-    """The uncertainty of the told parameters given the others at their priors."""
-    told = known.told
-    std, bound, correlation = known.std.copy(), known.at_bound.copy(), np.eye(len(told))
-    std[told], bound[told] = part.std, part.at_bound
-    correlation[np.ix_(told, told)] = part.correlation
-    return replace(known, std=std, at_bound=bound, correlation=correlation)
+def _finished(problem: Problem, kept: Progress, free_starts: bool) -> Fit:
+    """A stage that an earlier run had finished: the same answer, its intervals formed again."""
+    z, told = kept.z, np.array(kept.told)
+    problem = problem.with_noise(kept.noise)
+    problem = problem.with_free_starts(z) if free_starts else problem
+    known = replace(uncertainty(problem, problem.linearised(z)), told=told)
+    if told.any() and not told.all():
+        part = problem.only(told, z)
+        known = given_untold(known, uncertainty(part, part.linearised(z[told])))
+    seconds = problem.simulator.simulated_seconds
+    return Fit(problem, z, kept.error, known, kept.iteration, seconds)

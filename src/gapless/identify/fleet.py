@@ -17,9 +17,6 @@ from gapless.recordings.recording import Recording
 if TYPE_CHECKING:
     from gapless.identify.run import Run
 
-ROUNDS = 2
-"""Times the units are fitted, each with the mean and spread of the round before as its prior."""
-
 LEAST_SPREAD = 0.02
 """Units are never taken to be more alike than this share of the prior's spread."""
 
@@ -54,11 +51,13 @@ def fleet(
     shared = run.fit(train, world, parameters, stage="all units")
     prior = _prior(shared.problem.parameters, shared.values, np.ones(len(shared.problem)))
     fits: dict[str, Fit] = {}
-    for round_ in range(ROUNDS):
-        for name, clips in units.items():
-            fits[name] = run.fit(clips, world, prior, stage=f"{name} {round_}")
-        mean, spread = _population(fits, shared)
-        prior = _prior(shared.problem.parameters, mean, spread)
+    for name, clips in units.items():
+        fits[name] = run.fit(clips, world, prior, stage=f"{name} alone")
+    # The spread is judged by fits that no fleet has drawn together.
+    mean, spread = _population(fits, shared)
+    prior = _prior(shared.problem.parameters, mean, spread)
+    for name, clips in units.items():
+        fits[name] = run.fit(clips, world, prior, stage=f"{name} of the fleet")
     return _fleet_calibration(run, shared, fits, mean, spread, test)
 
 

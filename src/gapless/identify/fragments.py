@@ -100,6 +100,8 @@ def fragments_of(
             reading and a velocity differenced from two.
     """
     clips = [recordings[i] for i in range(len(recordings))]
+    if limit < 1:
+        raise DataError(f"fragments is {limit}; expected 1 or more")
     if not clips:
         raise DataError("there is no recording to fit; expected a dataset with at least one")
     _require(clips, robot)
@@ -112,6 +114,8 @@ def fragments_of(
     share = max(1, limit // len(clips))
     spans = [windows(a.valid, rate, length / rate, share) for a in aligned]
     jobs = [(i, int(first)) for i, found in enumerate(spans) for first, _ in found]
+    if len(jobs) > limit:
+        jobs = [jobs[k] for k in np.linspace(0, len(jobs) - 1, limit).round().astype(int)]
     if not jobs:
         raise DataError(
             f"no recording has an unbroken stretch of {length / rate:g} s; use a shorter --horizon"
@@ -145,6 +149,8 @@ def _length(horizon: Horizon, rate: float, aligned: list[Aligned]) -> int:
     """Control steps of a fragment; "full" is the length of the shortest recording."""
     if isinstance(horizon, str):
         return min(len(a.valid) for a in aligned) - 1
+    if not 0 < float(horizon) < np.inf:
+        raise DataError(f"horizon is {horizon} s; expected a number above 0")
     return max(1, round(float(horizon) * rate))
 
 

@@ -26,7 +26,7 @@ class Progress:
         error: its root mean square replay error, rad or m.
         iteration: how many are done.
         history: error after each iteration.
-        done: whether the optimiser had finished.
+        done: whether the fit had finished; then with its noise, and what was told.
         linear: slopes near the best point, where the optimiser formed them.
         fresh: whether they were formed within a negligible step of it.
     """
@@ -37,6 +37,8 @@ class Progress:
     iteration: int = 0
     history: list[float] = field(default_factory=list)
     done: bool = False
+    noise: float = 0.0
+    told: list[bool] = field(default_factory=list)
     linear: Linear | None = None
     fresh: bool = False
 

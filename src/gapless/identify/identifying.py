@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,10 @@ from gapless.identify import conventions
 from gapless.identify.calibration import Calibration
 from gapless.identify.checkpoint import Checkpoint
 from gapless.identify.fitting import Watch
+from gapless.identify.fleet import fleet
 from gapless.identify.run import Run
 from gapless.identify.settings import Settings
+from gapless.identify.stages import is_loaded, one_stage, two_stage
 from gapless.recordings.recording import Recording, Recordings
 from gapless.robots import Robot
 
@@ -33,12 +35,18 @@ class NotImprovedError(GaplessError):
 
     def __init__(self, calibration: Calibration) -> None:
         self.calibration = calibration
-        held = calibration.held_out
-        before, after = (held.before, held.after) if held else (0.0, 0.0)
+        parts = [c for c in (calibration, calibration.loaded) if c is not None]
+        if not any(e.told for part in parts for e in part.estimates):
+            super().__init__(
+                "the recordings told none of the parameters, so there is no calibration; see "
+                "which motions excite them (gapless motion optimal), or narrow --set"
+            )
+            return
+        (held,) = [c.held_out for c in parts if c.held_out and not c.held_out.improved][:1]
         super().__init__(
-            f"the calibration does not improve replays it was not fitted to: {before:.5f} rad "
-            f"before, {after:.5f} rad after; it is refused. Fit fewer parameters (--set), more "
-            "varied motions, or a shorter --horizon; --keep-anyway keeps it all the same"
+            f"the calibration does not improve replays it was not fitted to: {held.before:.5f} rad "
+            f"before, {held.after:.5f} rad after; it is refused. Fit fewer parameters (--set), "
+            "more varied motions, or a shorter --horizon; --keep-anyway keeps it all the same"
         )
 
 
@@ -84,37 +92,46 @@ def identify(
     if plan not in PLANS:
         raise unknown("plan", plan, PLANS)
     began = time.perf_counter()
-    train, test = split(dataset, held_out, seed)
+    staged = plan in ("one-stage", "two-stage")
+    train, test = split(
+        dataset, held_out, seed, (lambda r: is_loaded(r, loaded)) if staged else None
+    )
     run = Run(robot, settings or Settings(), Checkpoint(checkpoint), watch)
+    asked = {"one-stage": [payload], "two-stage": [parameters, payload]}.get(plan, [parameters])
+    run.refuse_unknown_settings([n for p in asked for n in ([p] if isinstance(p, str) else p)])
     signs = conventions.find_signs(train, run.world(train[0].rate)) if find_signs else {}
     train, test = ([conventions.with_signs(r, signs) for r in part] for part in (train, test))
     if plan == "two-stage":
-        from gapless.identify.stages import two_stage
-
         found = two_stage(run, train, test, parameters, payload, loaded)
     elif plan == "fleet":
-        from gapless.identify.fleet import fleet
-
         found = fleet(run, train, test, parameters)
     elif plan == "one-stage":
-        from gapless.identify.stages import one_stage
-
         found = one_stage(run, train, test, payload, loaded)
     else:
         found = run.calibration(train, test, parameters, quick_start=plan == "per-joint")
     found = replace(
         found, signs=signs, made_by=_made_by(found, plan, parameters, train, run.settings, began)
     )
-    judged = found.loaded if found.loaded is not None else found
-    if judged.held_out is not None and not judged.held_out.improved and not keep_anyway:
+    judged = [c.held_out for c in (found, found.loaded) if c is not None and c.held_out]
+    if not all(held.improved for held in judged) and not keep_anyway:
         raise NotImprovedError(found)
     return found
 
 
 def split(
-    dataset: Recordings, held_out: Recordings | float, seed: int
+    dataset: Recordings,
+    held_out: Recordings | float,
+    seed: int,
+    group: Callable[[Recording], bool] | None = None,
 ) -> tuple[list[Recording], list[Recording]]:
-    """Recordings to fit and recordings to judge by; a dataset of one motion keeps none back."""
+    """Recordings to fit and recordings to judge by; a dataset of one motion keeps none back.
+
+    Args:
+        dataset: all recordings; those flagged as unfit are left out.
+        held_out: recordings to judge by, or the share of motions to keep back.
+        seed: of the choice.
+        group: where given, motions of both kinds of recordings are kept back.
+    """
     clips = [dataset[i] for i in range(len(dataset))]
     usable = [c for c in clips if not c.provenance.get("flags")]
     if not usable:
@@ -123,11 +140,11 @@ def split(
         return usable, [held_out[i] for i in range(len(held_out))]
     if not 0 <= held_out < 1:
         raise DataError(f"held_out is {held_out}; expected a share from 0 to below 1")
-    names = sorted({c.name for c in usable})
-    if len(names) < 2 or not held_out:
-        return usable, []
-    rng = np.random.default_rng(seed)
-    kept = set(rng.permutation(names)[: max(1, round(held_out * len(names)))].tolist())
+    rng, kept = np.random.default_rng(seed), set()
+    for kind in (False, True):
+        names = sorted({c.name for c in usable if (group is not None and group(c)) == kind})
+        if len(names) > 1 and held_out and not kept & set(names):
+            kept |= set(rng.permutation(names)[: max(1, round(held_out * len(names)))].tolist())
     return [c for c in usable if c.name not in kept], [c for c in usable if c.name in kept]
 
 

@@ -20,10 +20,12 @@ class Loss:
     Attributes:
         value: what each adds to twice the cost.
         weight: its slope: the weight of each error in a least-squares step.
+        name: as people type it.
     """
 
     value: Function
     weight: Function
+    name: str
 
 
 def _huber(x: np.ndarray) -> np.ndarray:
@@ -35,8 +37,10 @@ def _huber_weight(x: np.ndarray) -> np.ndarray:
 
 
 LOSSES = {
-    "squared": Loss(lambda x: x, np.ones_like),
-    "huber": Loss(_huber, _huber_weight),
-    "cauchy": Loss(lambda x: KNEE**2 * np.log1p(x / KNEE**2), lambda x: 1 / (1 + x / KNEE**2)),
+    "squared": Loss(lambda x: x, np.ones_like, "squared"),
+    "huber": Loss(_huber, _huber_weight, "huber"),
+    "cauchy": Loss(
+        lambda x: KNEE**2 * np.log1p(x / KNEE**2), lambda x: 1 / (1 + x / KNEE**2), "cauchy"
+    ),
 }
 """Name -> loss; "squared" trusts every reading, "cauchy" forgets what is far off."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
+from fnmatch import fnmatchcase
 
 import numpy as np
 
@@ -121,12 +122,12 @@ class Problem:
 
     def prior_cost(self, z: np.ndarray) -> np.ndarray:
         """(k,) twice the cost of leaving the priors, and the boxes."""
-        outside = np.maximum(self._boxes[0] - z, 0) + np.maximum(z - self._boxes[1], 0)
+        outside = np.maximum(self.boxes[0] - z, 0) + np.maximum(z - self.boxes[1], 0)
         return self.prior_weight * (z**2).sum(axis=1) + (outside**2).sum(axis=1)
 
     def prior_slope(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(P,) gradient and curvature of that cost."""
-        below, above = np.minimum(z - self._boxes[0], 0), np.maximum(z - self._boxes[1], 0)
+        below, above = np.minimum(z - self.boxes[0], 0), np.maximum(z - self.boxes[1], 0)
         curvature = self.prior_weight + (below + above != 0)
         return self.prior_weight * z + below + above, np.asarray(curvature, float)
 
@@ -153,7 +154,7 @@ class Problem:
         twin._set_parameters(
             self.world.variant(robot=robot, effects=effects),
             [p for p, c in zip(self.parameters, chosen, strict=True) if c],
-            (self._boxes[0][chosen], self._boxes[1][chosen]),
+            (self.boxes[0][chosen], self.boxes[1][chosen]),
         )
         return twin
 
@@ -168,7 +169,7 @@ class Problem:
         self.lower = np.array([p.z_of(p.lower) for p in parameters])
         self.upper = np.array([p.z_of(p.upper) for p in parameters])
         self._step = np.array([p.step / p.spread for p in parameters])
-        self._boxes = boxes
+        self.boxes = boxes
 
     def rms(self, residuals: np.ndarray) -> float:
         """Root mean square of one point's (n, R) residuals, rad or m, over what may be compared."""
@@ -230,12 +231,10 @@ def _box_edges(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Lower and upper edges in z, of boxes in shares of the prior; infinite without a box."""
     lower, upper = np.full(len(parameters), -np.inf), np.full(len(parameters), np.inf)
-    known = {p.kind for p in parameters} | {p.name for p in parameters}
-    for key in boxes:
-        if key not in known:
-            raise unknown("parameter", key, known)
-    for i, p in enumerate(parameters):
-        box = boxes.get(p.name, boxes.get(p.kind))
-        if box is not None:
+    for key, box in boxes.items():
+        hits = [i for i, p in enumerate(parameters) if p.kind == key or fnmatchcase(p.name, key)]
+        if not hits:
+            raise unknown("parameter", key, [p.name for p in parameters])
+        for i, p in ((i, parameters[i]) for i in hits):
             lower[i], upper[i] = sorted(p.z_of(edge * p.prior) for edge in box)
     return lower, upper

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
-from typing import Any
 
 from gapless.errors import unknown
 from gapless.identify.calibration import Calibration
@@ -13,7 +11,7 @@ from gapless.identify.checkpoint import Checkpoint
 from gapless.identify.estimate import HeldOut
 from gapless.identify.fitting import Fit, Watch, fit
 from gapless.identify.held_out import replay_rmse, without_loads
-from gapless.identify.settings import Settings
+from gapless.identify.settings import Settings, matches
 from gapless.identify.torque_start import values_from_torque
 from gapless.parameters import Parameter, parameters_of
 from gapless.recordings.recording import Recording
@@ -77,7 +75,7 @@ class Run:
             return list(names)  # type: ignore[arg-type]
         plain = parameters_of(world.robot, names, world.effects)  # type: ignore[arg-type]
         asked = (
-            {k: v for k, v in table.items() if _matches(plain, k)}
+            {k: v for k, v in table.items() if matches(plain, k)}
             for table in (self.settings.bounds, self.settings.priors)
         )
         bounds, priors = asked
@@ -94,16 +92,16 @@ class Run:
     ) -> Calibration:
         """One fit and its judgement."""
         world = world or self.world(train[0].rate)
-        self._refuse_unknown_settings(world, parameters)
         found = self.fit(train, world, parameters, stage, quick_start)
         return self.judged(found, test)
 
-    def _refuse_unknown_settings(self, world: MujocoWorld, parameters: Any) -> None:
-        plain = self.parameters(world, parameters)
+    def refuse_unknown_settings(self, names: Sequence[str]) -> None:
+        """Bounds, priors and boxes must be of something that one of the stages looks for."""
+        asked = parameters_of(self.robot, names)
         for table in (self.settings.bounds, self.settings.priors, self.settings.boxes):
             for key in table:
-                if not _matches(plain, key):
-                    raise unknown("parameter", key, [p.name for p in plain])
+                if not matches(asked, key):
+                    raise unknown("parameter", key, [p.name for p in asked])
 
     def judged(self, found: Fit, test: Sequence[Recording]) -> Calibration:
         """A calibration with its error on recordings the fit did not see."""
@@ -131,10 +129,6 @@ class Run:
             motions=tuple(dict.fromkeys(r.name for r in test)),
         )
         return replace(calibration, held_out=held)
-
-
-def _matches(parameters: Sequence[Parameter], key: str) -> bool:
-    return any(key == p.kind or fnmatchcase(p.name, key) for p in parameters)
 
 
 def _notes(found: Fit, judged: bool) -> tuple[str, ...]:

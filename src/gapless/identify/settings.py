@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from typing import Any
 
 from gapless.errors import unknown
@@ -71,9 +72,10 @@ class Settings:
             # Exact slopes know no robust loss.
             loss="squared" if self.optimiser == "gradient" else self.loss,
             prior_weight=self.prior_weight,
-            boxes={k: v for k, v in self.boxes.items() if _names(parameters, k)},
+            boxes={k: v for k, v in self.boxes.items() if matches(parameters, k)},
         )
 
 
-def _names(parameters: Sequence[Parameter], key: str) -> bool:
-    return any(key in (p.name, p.kind) for p in parameters)
+def matches(parameters: Sequence[Parameter], key: str) -> bool:
+    """Whether a name, kind or pattern is of one of these parameters."""
+    return any(key == p.kind or fnmatchcase(p.name, key) for p in parameters)

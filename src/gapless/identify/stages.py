@@ -44,14 +44,18 @@ def by_load(
     recordings: Sequence[Recording], loaded: Sequence[str] | None
 ) -> tuple[list[Recording], list[Recording]]:
     """Unloaded and loaded recordings."""
-    if loaded is None:
-        full = [bool(r.conditions.payload_mass) for r in recordings]
-    else:
-        full = [any(fnmatchcase(r.name, p) for p in loaded) for r in recordings]
+    full = [is_loaded(r, loaded) for r in recordings]
     return (
         [r for r, is_full in zip(recordings, full, strict=True) if not is_full],
         [r for r, is_full in zip(recordings, full, strict=True) if is_full],
     )
+
+
+def is_loaded(recording: Recording, loaded: Sequence[str] | None) -> bool:
+    """Whether patterns name it as loaded; without patterns, whether it states a load."""
+    if loaded is None:
+        return bool(recording.conditions.payload_mass)
+    return any(fnmatchcase(recording.name, pattern) for pattern in loaded)
 
 
 def two_stage(
@@ -72,7 +76,8 @@ def two_stage(
     load = run.calibration(
         without_loads(full), without_loads(full_test), payload, stage="load", world=world
     )
-    return replace(base, loaded=replace(load, notes=(*load.notes, *load_lines(load))))
+    notes = (*load.notes, *load_lines(load))
+    return replace(base, loaded=replace(load, carries=True, notes=notes))
 
 
 def one_stage(
@@ -85,9 +90,10 @@ def one_stage(
     """The baseline: only the load, on the nominal robot; a wrong base model goes into it."""
     _, full = by_load(train, loaded)
     _, full_test = by_load(test, loaded)
-    full, full_test = without_loads(full or train), without_loads(full_test or test)
-    found = run.calibration(full, full_test, payload, stage="load")
-    return replace(found, notes=(*found.notes, *load_lines(found)))
+    if not full:  # nothing says which are loaded, so all of them are
+        full, full_test = list(train), list(test)
+    found = run.calibration(without_loads(full), without_loads(full_test), payload, stage="load")
+    return replace(found, carries=True, notes=(*found.notes, *load_lines(found)))
 
 
 def loads(calibration: Calibration) -> list[Load]:

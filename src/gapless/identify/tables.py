@@ -75,10 +75,11 @@ def held_out_line(calibration: Calibration) -> Text:
     if held is None:
         return Text("held-out replay error: not measured", style="yellow")
     change = 100 * (1 - held.after / held.before) if held.before else 0.0
+    word = "less" if change >= 0 else "more"
     length = held.horizon if isinstance(held.horizon, str) else f"{held.horizon:g} s"
     return Text(
         f"held-out replay error ({length}, {len(held.motions)} motions): {held.before:.5f} rad "
-        f"before, {held.after:.5f} rad after ({change:.0f} % less)",
+        f"before, {held.after:.5f} rad after ({abs(change):.0f} % {word})",
         style="bold green" if held.improved else "bold red",
     )
 

@@ -3,7 +3,7 @@ told."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from gapless.identify.problem import Problem
 
 TOLD = 0.5
 """A parameter whose error is above this share of its prior's spread was not told by the data."""
+
+FAR = 2.0
+"""A figure that many standard deviations from its prior was told, however roughly."""
 
 MOVING = 0.02
 """A joint whose commands stay within this, rad, was not moved."""
@@ -32,12 +35,14 @@ class Uncertainty:
         correlation: (P, P).
         told: (P,) whether the data told it.
         at_bound: (P,) whether the fit stopped at a bound.
+        precision: (P, P) information of data and priors.
     """
 
     std: np.ndarray
     correlation: np.ndarray
     told: np.ndarray
     at_bound: np.ndarray
+    precision: np.ndarray
 
 
 def uncertainty(problem: Problem, linear: Linear) -> Uncertainty:
@@ -60,7 +65,8 @@ def uncertainty(problem: Problem, linear: Linear) -> Uncertainty:
     return Uncertainty(
         std=std,
         correlation=posterior / np.outer(std, std),
-        told=(std < TOLD) & seen & _excited(problem),
+        told=((std < TOLD) | (np.abs(linear.z) > FAR * std)) & seen & _excited(problem),
+        precision=data / discount + prior,
         at_bound=edge < BOUND,
     )
 
@@ -83,3 +89,27 @@ def _clustering(information: np.ndarray, scores: np.ndarray, noise: float) -> fl
     sandwich = inverse @ (centred.T @ centred) @ inverse * count / (count - 1)
     ratio = np.diag(sandwich) / np.maximum(noise * np.diag(inverse), 1e-300)
     return float(max(1.0, np.quantile(ratio, 0.75)))
+
+
+def given_untold(known: Uncertainty, part: Uncertainty) -> Uncertainty:
+    """The uncertainty after a second fit of what was told, the rest at its prior.
+
+    The rest may be off by its spread, and what was told would follow: that widens its intervals.
+
+    Args:
+        known: of all parameters, from the first fit.
+        part: of those that were told, from the second.
+    """
+    told = known.told
+    if told.all():
+        return replace(part, told=told)
+    held = np.linalg.solve(
+        known.precision[np.ix_(told, told)], known.precision[np.ix_(told, ~told)]
+    )
+    covariance = np.eye(len(told))
+    own = part.correlation * np.outer(part.std, part.std)
+    covariance[np.ix_(told, told)] = own + held @ held.T
+    covariance[np.ix_(told, ~told)], covariance[np.ix_(~told, told)] = -held, -held.T
+    std, bound = np.sqrt(np.diag(covariance)), known.at_bound.copy()
+    bound[told] = part.at_bound
+    return replace(known, std=std, correlation=covariance / np.outer(std, std), at_bound=bound)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
@@ -65,22 +65,24 @@ def parameters_of(
     if not found:
         raise GaplessError("no parameter is named; expected names such as 'kp' or 'frictionloss'")
     unique = {parameter.name: parameter for parameter in found}
-    changed = _changed(unique, bounds, lambda p, pair: replace(p, lower=pair[0], upper=pair[1]))
-    return list(_changed(changed, priors, _with_prior).values())
+    changes: dict[str, dict[str, float]] = {name: {} for name in unique}
+    for name, pair in _matched(unique, bounds):
+        changes[name] |= {"lower": pair[0], "upper": pair[1]}
+    for name, pair in _matched(unique, priors):
+        ratio = unique[name].step / unique[name].spread
+        changes[name] |= {"prior": pair[0], "spread": pair[1], "step": ratio * pair[1]}
+    return [replace(parameter, **changes[name]) for name, parameter in unique.items()]
 
 
-def _with_prior(parameter: Parameter, pair: tuple[float, float]) -> Parameter:
-    ratio = parameter.step / parameter.spread
-    return replace(parameter, prior=pair[0], spread=pair[1], step=ratio * pair[1])
-
-
-def _changed(found: dict[str, Parameter], pairs: Bounds | None, change: object) -> dict:
+def _matched(
+    found: Mapping[str, Parameter], pairs: Bounds | None
+) -> Iterator[tuple[str, tuple[float, float]]]:
+    """The parameters that names, kinds and patterns mean, with their numbers."""
     for pattern, pair in (pairs or {}).items():
         hits = [n for n, p in found.items() if fnmatchcase(n, pattern) or p.kind == pattern]
         if not hits:
             raise unknown("parameter", pattern, found)
-        found = found | {n: change(found[n], pair) for n in hits}  # type: ignore[operator]
-    return found
+        yield from ((name, pair) for name in hits)
 
 
 def _named(robot: Robot, effects: Effects, name: str) -> list[Parameter]:
