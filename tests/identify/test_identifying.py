@@ -208,6 +208,10 @@ def test_a_damaged_or_foreign_checkpoint_is_a_fresh_start(
         ({"objective": "torque"}, "unknown objective"),
         ({"optimiser": "newton"}, "unknown optimiser"),
         ({"horizon": 1000.0}, "shorter"),
+        ({"horizon": float("nan")}, "horizon is nan"),
+        ({"horizon": -1.0}, "above 0"),
+        ({"fragments": 0}, "1 or more"),
+        ({"boxes": {"mass": (0.8, 1.2)}}, "unknown parameter"),
     ],
 )
 def test_wrong_settings_are_refused(
@@ -280,3 +284,52 @@ def test_masses_may_begin_from_torques(pair: Robot, carried: list[Recording]) ->
         for s in (settings, replace(settings, begin="prior"))
     ]
     assert found[0].values == pytest.approx(found[1].values, rel=0.02)
+
+
+def test_a_finished_stage_is_taken_over_as_it_was(
+    pair: Robot, waves: list[Recording], tmp_path: Path
+) -> None:
+    """A run after a refusal gives the same answer, and another question is asked anew."""
+    file = tmp_path / "progress"
+    asked = {"settings": replace(QUICK, fragments=12), "checkpoint": file}
+    first = identify(waves, pair, ["kp", "frictionloss"], **asked)
+    again = identify(waves, pair, ["kp", "frictionloss"], **asked)
+    assert again.values == first.values
+    assert [e.told for e in again.estimates] == [e.told for e in first.estimates]
+    for one, other in zip(first.estimates, again.estimates, strict=True):
+        assert other.std == pytest.approx(one.std, rel=0.2)
+    seen: list[str] = []
+    other = {**asked, "settings": replace(asked["settings"], loss="squared")}
+    identify(waves, pair, ["kp", "frictionloss"], watch=lambda *_: seen.append("fit"), **other)
+    assert seen
+
+
+def test_what_is_far_from_its_prior_is_told(pair: Robot, waves: list[Recording]) -> None:
+    """A dry friction three times the nominal one stays found, however few the fragments."""
+    found = identify(waves, pair, SMALL, settings=replace(QUICK, fragments=4), held_out=0.0)
+    for joint in pair.joints.names:
+        estimate = found[f"frictionloss/{joint}"]
+        assert estimate.told
+        assert estimate.value == pytest.approx(3 * estimate.nominal[0], rel=0.15)
+
+
+def test_untold_figures_widen_what_depends_on_them(pair: Robot, hidden: Robot) -> None:
+    """kd may be off by its spread, so damping, which shares its effect, is as uncertain."""
+    mixed = hidden.with_joints(kd=0.25, damping=0.75)
+    clips = recorded(mixed, ["a", "b", "c"], seconds=4.0)
+    found = identify(clips, pair, ["kd", "damping"], settings=QUICK, held_out=0.0)
+    for joint in pair.joints.names:
+        low, high = found[f"damping/{joint}"].interval
+        kd_low, kd_high = found[f"kd/{joint}"].interval
+        assert low <= 0.75 <= high and kd_low <= 0.25 <= kd_high
+
+
+def test_bounds_and_prior_are_changed_together(pair: Robot, waves: list[Recording]) -> None:
+    """New bounds around a new prior are no contradiction; both stages may be named."""
+    settings = replace(QUICK, bounds={"kp": (20.0, 60.0)}, priors={"kp": (30.0, 5.0)})
+    found = identify(waves, pair, ["kp"], settings=settings)
+    assert all(e.parameter.prior == 30.0 and e.parameter.lower == 20.0 for e in found.estimates)
+    boxed = replace(QUICK, boxes={"kp/*elbow*": (0.9, 1.1)}, bounds={"mass/gripper": (0.01, 2.0)})
+    both = [*waves, *recorded(pair, ["load_a", "load_b"], seconds=4.0)]
+    asked = {"payload": ["mass/gripper"], "loaded": ["load_*"], "keep_anyway": True}
+    assert identify(both, pair, ["kp"], plan="two-stage", settings=boxed, **asked).loaded
