@@ -63,7 +63,7 @@ def bare(clips: list[Recording], noise: float = 0.0) -> list[Recording]:
     return [replace(c, q=c.q + noise * rng.normal(size=c.q.shape), channels={}) for c in clips]
 
 
-def check(found: Truth, truth: Truth, mass: float, com: float) -> None:
+def assert_near(found: Truth, truth: Truth, mass: float, com: float) -> None:
     """Masses within a share, centres within metres."""
     for link, inertia in truth.items():
         assert abs(found[link].mass / inertia.mass - 1) < mass, link
@@ -74,7 +74,7 @@ def test_torso_and_hands_are_recovered_from_encoders(
     g1: Robot, truth: Truth, clips: list[Recording]
 ) -> None:
     """Without noise: masses to 1 %, centres to 2 mm, though the robot hits its limits."""
-    check(inertias_from_torque(bare(clips), g1, LINKS), truth, mass=0.01, com=2e-3)
+    assert_near(inertias_from_torque(bare(clips), g1, LINKS), truth, mass=0.01, com=2e-3)
 
 
 @pytest.mark.parametrize(("noise", "mass", "com"), [(1e-4, 0.01, 2e-3), (1e-3, 0.03, 5e-3)])
@@ -82,7 +82,7 @@ def test_encoder_noise_hardly_matters(
     g1: Robot, truth: Truth, clips: list[Recording], noise: float, mass: float, com: float
 ) -> None:
     """A milliradian of noise leaves masses to 3 % and centres to 5 mm."""
-    check(inertias_from_torque(bare(clips, noise), g1, LINKS), truth, mass, com)
+    assert_near(inertias_from_torque(bare(clips, noise), g1, LINKS), truth, mass, com)
 
 
 def test_logged_torque_is_preferred_to_the_gains(
@@ -90,9 +90,9 @@ def test_logged_torque_is_preferred_to_the_gains(
 ) -> None:
     """With a torque channel the robot's own gains may be wrong."""
     weak = g1.with_joints(kp=0.7 * g1.joints.kp, kd=0.7 * g1.joints.kd)
-    check(inertias_from_torque(clips, weak, LINKS), truth, mass=0.02, com=4e-3)
+    assert_near(inertias_from_torque(clips, weak, LINKS), truth, mass=0.02, com=4e-3)
     without = [replace(c, target=None) for c in clips[:2]]
-    check(inertias_from_torque(without, g1, LINKS), truth, mass=0.02, com=4e-3)
+    assert_near(inertias_from_torque(without, g1, LINKS), truth, mass=0.02, com=4e-3)
 
 
 def test_own_robot_gives_its_own_figures(arms: Robot) -> None:
@@ -158,7 +158,7 @@ def test_masked_samples_are_never_used(g1: Robot, truth: Truth, clips: list[Reco
         q[100:110], mask[100:110] = 3.0, False
         mask[:, g1.joints.index("right_elbow_joint")] = False
         spoilt.append(replace(clip, q=q, mask=mask))
-    check(inertias_from_torque(spoilt, g1, LINKS), truth, mass=0.02, com=4e-3)
+    assert_near(inertias_from_torque(spoilt, g1, LINKS), truth, mass=0.02, com=4e-3)
 
 
 def test_the_result_is_always_a_body(g1: Robot, clips: list[Recording]) -> None:
