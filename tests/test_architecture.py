@@ -24,6 +24,7 @@ ORDER = [
     "motions",
     "measure",
     "identify",
+    "correct",
     "collect",
     "cli",
 ]

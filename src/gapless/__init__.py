@@ -6,6 +6,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gapless.correct import CorrectedWorld as CorrectedWorld
+    from gapless.correct import Correction as Correction
+    from gapless.correct import correct as correct
     from gapless.errors import GaplessError as GaplessError
     from gapless.identify import Calibration as Calibration
     from gapless.identify import identify as identify
@@ -44,6 +47,9 @@ _HOME = {
     "measure": "measure",
     "Calibration": "identify",
     "identify": "identify",
+    "Correction": "correct",
+    "CorrectedWorld": "correct",
+    "correct": "correct",
 }
 __version__ = "0.1.0"
 
@@ -53,7 +59,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'gapless' has no attribute {name!r}")
     package = import_module(f"gapless.{_HOME[name]}")
-    # `measure` and `identify` are packages that can be called: always the same object.
+    # `measure`, `identify` and `correct` are packages that can be called: always the same object.
     return package if name == _HOME[name] else getattr(package, name)
 
 

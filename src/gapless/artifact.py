@@ -48,7 +48,7 @@ def provenance(time: bool = False) -> dict[str, str]:
     Args:
         time: also say when (UTC). Off by default, so that equal inputs give equal bytes.
     """
-    facts = {name: _version(name) for name in ("gapless", "mujoco", "numpy")}
+    facts = {name: version(name) for name in ("gapless", "mujoco", "numpy")}
     facts["python"] = platform.python_version()
     facts["platform"] = f"{platform.system()} {platform.machine()}"
     return facts | ({"time": datetime.now(UTC).isoformat(timespec="seconds")} if time else {})
@@ -59,7 +59,8 @@ def file_name(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]+", "_", text).strip("._")[:60] or "unnamed"
 
 
-def _version(package: str) -> str:
+def version(package: str) -> str:
+    """The version of an installed package."""
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:

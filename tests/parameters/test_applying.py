@@ -55,8 +55,19 @@ def moved(robot: Robot, name: str, share: float = 0.3) -> tuple[Parameter, float
 
 def test_every_kind_is_applied_somewhere() -> None:
     """The tests below cover all kinds."""
-    covered = {*JOINT_FIELDS, *EFFECT_FIELDS, *LINK_KINDS, "floor_friction"}
+    covered = {*JOINT_FIELDS, "strength", *EFFECT_FIELDS, *LINK_KINDS, "floor_friction"}
     assert covered == KINDS.keys()
+
+
+def test_strength_scales_gains_and_limit_alike(g1: Robot) -> None:
+    """A weak motor gives less of every torque; gains that a log states err as much."""
+    joint = g1.joints.names[1]
+    (parameter,) = parameters_of(g1, f"strength/{joint}")
+    weak, _ = apply(g1, Effects(), [parameter], [0.8])
+    for figure in ("kp", "kd", "effort"):
+        share = getattr(weak.joints, figure)[1] / getattr(g1.joints, figure)[1]
+        assert share == pytest.approx(0.8)
+    assert weak.gain_errors[joint] == pytest.approx((0.8, 0.8))
 
 
 @pytest.mark.parametrize("kind", JOINT_FIELDS)

@@ -14,6 +14,8 @@ VERBS = {
     "check": "say what is wrong with a dataset",
     "measure": "say how far a simulator is from a dataset, where and why",
     "identify": "find a robot's physical figures from its recordings, with their uncertainty",
+    "correct": "learn what no figure of a simulator expresses, judged on other motions",
+    "compare": "train methods on the same recordings, and print their held-out errors",
     "motion": "make, check and save a motion",
     "collect": "record motions on hidden robots, each paired with its simulated replica",
     "demo": "record a perturbed robot, measure it, write tables and pictures",

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
+from gapless.cli.correction_option import calibrated, usage_figures
 from gapless.cli.robot_option import robot_of
 from gapless.cli.terminal import check_outputs, console, parse, progress, save_json
-from gapless.errors import GaplessError
 from gapless.recordings import Dataset
-from gapless.robots import Robot
-from gapless.worlds.effects import Effects
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from gapless.correct import CorrectedWorld
+    from gapless.worlds import MujocoWorld
+    from gapless.worlds.world import World
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,8 @@ class Measure:
     """File of gapless identify: measure the gap that is left with the identified figures."""
     loaded: bool = False
     """With the load that a two-stage calibration found, on the recordings that carry one."""
+    correction: tuple[Path, ...] = ()
+    """Folders of gapless correct, applied in order: measure the gap that is left with them."""
     physics_step: float = 0.002
     """Longest physics step, s."""
     causes: bool = True
@@ -57,6 +65,7 @@ class Measure:
 def run(arguments: list[str]) -> int:
     """Parse and run."""
     args = parse(Measure, "measure", arguments)
+    from gapless.correct import CorrectedWorld
     from gapless.measure import measure
     from gapless.measure.plots import plot_recordings, require_matplotlib
     from gapless.measure.replay import parse_horizon
@@ -70,8 +79,9 @@ def run(arguments: list[str]) -> int:
     recordings = dataset
     if args.reference_as_command:
         recordings = dataset.map(lambda recording: recording.with_reference_as_command())
-    robot, effects, recordings = _calibrated(robot, recordings, args)
-    world = MujocoWorld(robot, dataset.rate, effects=effects, physics_step=args.physics_step)
+    robot, effects, recordings = calibrated(robot, recordings, args.calibration, args.loaded)
+    bare = MujocoWorld(robot, dataset.rate, effects=effects, physics_step=args.physics_step)
+    world = _corrected(bare, args.correction)
     with progress("measuring") as report:
         gap = measure(
             recordings,
@@ -85,7 +95,11 @@ def run(arguments: list[str]) -> int:
             progress=report,
         )
     console().print(gap)
-    save_json(args.json, gap.to_dict())
+    figures = gap.to_dict()
+    if isinstance(world, CorrectedWorld):
+        console().print(*_usage(world))
+        figures["corrections"] = usage_figures(world)
+    save_json(args.json, figures)
     if args.plots:
         pictures = [
             *plot_recordings(recordings, world, args.plots),
@@ -95,29 +109,17 @@ def run(arguments: list[str]) -> int:
     return 0
 
 
-def _calibrated(
-    robot: Robot, recordings: Dataset, args: Measure
-) -> tuple[Robot, Effects | None, Dataset]:
-    """The robot as identified, and the recordings as it counts, where a calibration is given."""
-    if args.calibration is None:
-        if args.loaded:
-            raise GaplessError("--loaded needs --calibration FILE, made with --plan two-stage")
-        return robot, None, recordings
-    from gapless.identify import Calibration
-    from gapless.identify.conventions import with_signs
-    from gapless.identify.held_out import without_loads
+def _corrected(world: MujocoWorld, folders: tuple[Path, ...]) -> World:
+    """The world with corrections, where any are given."""
+    from gapless.correct import CorrectedWorld, Correction
 
-    calibration = Calibration.load(args.calibration)
-    robot, effects = calibration.apply(robot)
-    recordings = recordings.map(lambda recording: with_signs(recording, calibration.signs))
-    if not args.loaded:
-        if calibration.finds_loads:
-            recordings = recordings.map(lambda recording: without_loads([recording])[0])
-        return robot, effects, recordings
-    if calibration.loaded is None:
-        raise GaplessError(f"{args.calibration} has no load; it is made with --plan two-stage")
-    full = recordings.select(lambda episode: episode.conditions.payloads != {})
-    if not len(full):
-        raise GaplessError("no recording is loaded: all state that nothing was carried (--loaded)")
-    full = full.map(lambda recording: without_loads([recording])[0])
-    return *calibration.loaded.apply(robot, effects), full
+    return CorrectedWorld(world, None, [Correction.load(f) for f in folders]) if folders else world
+
+
+def _usage(world: CorrectedWorld) -> Iterator[RenderableType]:
+    """What each correction did."""
+    from gapless.correct.tables import outside_line, usage_table
+
+    for correction, usage in zip(world.corrections, world.usage, strict=True):
+        yield usage_table(usage, correction.contract)
+        yield outside_line(usage)

@@ -188,8 +188,8 @@ class Problem:
         """
         own = own and self.objective == "joints"  # a body moves with many joints
         groups = self.moved_together() if own else [[i] for i in range(len(self))]
-        up = z + self._step <= self.upper
-        delta = np.where(up, self._step, -self._step)
+        there = (self.lower <= z + self._step) & (z + self._step <= self.upper)
+        delta = np.where(there, self._step, -self._step)
         points = np.tile(z, (len(groups), 1))
         for row, group in enumerate(groups):
             points[row, group] += delta[group]

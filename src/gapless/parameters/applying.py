@@ -74,6 +74,11 @@ def _effect_arrays(
 def _with_joints(robot: Robot, wanted: Mapping[str, Mapping[str, float]]) -> Robot:
     """A gain that differs from the table is what the drive makes of it: stated ones err alike."""
     fields = {k: dict(v) for k, v in wanted.items() if k in JOINT_FIELDS}
+    for joint, share in wanted.get("strength", {}).items():
+        for field in ("kp", "kd", "effort"):
+            own = getattr(robot.joints, field)[robot.joints.index(joint)]
+            figures = fields.setdefault(field, {})
+            figures[joint] = share * figures.get(joint, float(own))
     new = robot.with_joints(**fields) if fields else robot
     if not {"kp", "kd"} & set(fields):
         return new

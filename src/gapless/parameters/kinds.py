@@ -37,8 +37,8 @@ class Kind:
         spread: expected error of that figure, 1 sigma.
         lower: smallest value that makes sense.
         upper: largest value that makes sense.
-        step: finite-difference step, as a share of the spread; a wide one would take curvature
-            for information about what cannot be told apart.
+        step: finite-difference step, as a share of the spread, downwards where negative; a wide
+            one would take curvature for information about what cannot be told apart.
         log: whether errors are ratios: half is as far off as twice.
     """
 
@@ -153,6 +153,12 @@ def _joint_kinds() -> list[Kind]:
         Kind(
             *("effort", "N·m", JOINT, _of_joints("effort"), _times(0.3)),
             *(_times(0.05), _times(5.0)),
+            # A limit that is not reached has no slope: it is looked for well below.
+            step=-0.6,
+            log=True,
+        ),
+        Kind(  # what a motor makes of the torque it was asked for: gains and limit alike
+            *("strength", "1", JOINT, lambda *_: 1.0, _number(0.3), _number(0.05), _number(5.0)),
             log=True,
         ),
     ]
@@ -232,4 +238,6 @@ KINDS: dict[str, Kind] = {
 """Every kind by its word."""
 
 JOINT_FIELDS = ("kp", "kd", "armature", "damping", "frictionloss", "effort")
-EFFECT_FIELDS = tuple(k for k in KINDS if KINDS[k].place == JOINT and k not in JOINT_FIELDS)
+EFFECT_FIELDS = tuple(
+    k for k in KINDS if KINDS[k].place == JOINT and k not in (*JOINT_FIELDS, "strength")
+)

@@ -55,7 +55,7 @@ class Parameter:
             raise GaplessError(
                 f"the lower bound of {self.name} is {self.lower:g}; expected above 0"
             )
-        if not (self.spread > 0 and self.step > 0):
+        if not (self.spread > 0 and self.step != 0):
             raise GaplessError(f"spread of {self.name} is {self.spread:g}; expected above 0")
 
     @property

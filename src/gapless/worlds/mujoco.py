@@ -122,6 +122,10 @@ class MujocoWorld:
         """The same world with another control rate."""
         return self if np.isclose(rate, self._rate) else self.variant(rate=rate)
 
+    def twin(self) -> MujocoWorld:
+        """A world of its own with the same figures."""
+        return self.variant()
+
     def variant(
         self,
         *,
@@ -159,13 +163,15 @@ class MujocoWorld:
         state: State,
         which: np.ndarray | None = None,
         conditions: Sequence[Conditions] | None = None,
+        history: np.ndarray | None = None,
     ) -> None:
-        """Put copies into a state; without `which` the number of copies becomes len(state)."""
+        """Put copies into a state; see `World.reset`."""
         packed = self._start(state, self.effects.encoder_bias)
         models = self._models_for(len(state), conditions)
+        earlier = self._earlier(state, history)
         if which is None:
             self._packed, self._models = packed, models
-            self._history = np.repeat(state.q[:, None], max(1, self._engine.history_steps), axis=1)
+            self._history = earlier
             self._late = np.zeros(self._history.shape[:2])
             self._diverged_at = np.full(len(state), np.nan)
             self._motors = self._cold_motors(len(state), conditions)
@@ -177,13 +183,29 @@ class MujocoWorld:
         for copy, drawn in zip(chosen, self._generators(state.q, conditions), strict=True):
             self._chance[copy] = drawn
         self._packed[chosen] = packed
-        self._history[chosen], self._late[chosen] = state.q[:, None], 0.0
+        self._history[chosen], self._late[chosen] = earlier, 0.0
         self._diverged_at[chosen] = np.nan
         fresh = self._cold_motors(len(state), conditions)
         if self._motors is not None and fresh is not None:
             self._motors.replace(chosen, fresh)
         for copy, model in zip(chosen, models, strict=True):
             self._models[copy] = model
+
+    def _earlier(self, state: State, history: np.ndarray | None) -> np.ndarray:
+        """(n, H, J) the targets that a delay still brings into force after a reset."""
+        steps = max(1, self._engine.history_steps)
+        if history is None or not history.shape[1]:
+            return np.repeat(state.q[:, None], steps, axis=1)
+        missing = max(0, steps - history.shape[1])
+        oldest = np.repeat(history[:, :1], missing, axis=1)
+        return np.concatenate([oldest, history[:, -steps:]], axis=1)
+
+    def place(self, state: State) -> None:
+        """Move the copies to another state; clocks, delays and motors go on."""
+        moved = self._start(state, self.effects.encoder_bias)
+        moved[:, 0] = self._packed[:, 0]
+        alive = np.isnan(self._diverged_at)
+        self._packed[alive] = moved[alive]
 
     def step(self, target: np.ndarray, torque: np.ndarray | None = None) -> State:
         """Hold (n, J) targets, and optionally extra joint torques, for one control step."""

@@ -140,13 +140,29 @@ class World(Protocol):
         """The same world with another control rate."""
         ...
 
+    def twin(self) -> World:
+        """A world of its own with the same figures: its copies are not this one's."""
+        ...
+
     def reset(
         self,
         state: State,
         which: np.ndarray | None = None,
         conditions: Sequence[Conditions] | None = None,
+        history: np.ndarray | None = None,
     ) -> None:
-        """Put copies into a state; without `which` the number of copies becomes len(state)."""
+        """Put copies into a state; without `which` the number of copies becomes len(state).
+
+        Args:
+            state: of the copies that are reset.
+            which: which ones.
+            conditions: payload and gains of each, where they differ from the robot's.
+            history: (n, H, J) targets before the first, newest last; None is the start position.
+        """
+        ...
+
+    def place(self, state: State) -> None:
+        """Move all copies to another state; clocks, delays and motors go on as they were."""
         ...
 
     def step(self, target: np.ndarray, torque: np.ndarray | None = None) -> State:

@@ -135,6 +135,10 @@ class HiddenWorld:
         same = np.isclose(rate, self.rate)
         return self if same else HiddenWorld(self._robot, rate=rate, **self._settings)
 
+    def twin(self) -> HiddenWorld:
+        """The same unit, with copies of its own."""
+        return HiddenWorld(self._robot, rate=self.rate, **self._settings)
+
     def home(self, copies: int = 1) -> State:
         """The default pose at rest; on a floor, standing."""
         return self._inner.home(copies)
@@ -148,9 +152,10 @@ class HiddenWorld:
         state: State,
         which: np.ndarray | None = None,
         conditions: Sequence[Conditions] | None = None,
+        history: np.ndarray | None = None,
     ) -> None:
-        """Put copies into a state; without `which` the number of copies becomes len(state)."""
-        self._inner.reset(state, which, self._conditions(conditions))
+        """Put copies into a state; see `World.reset`."""
+        self._inner.reset(state, which, self._conditions(conditions), history)
         drawn = sequence_generators(*self._chance_key, state.q, conditions)
         if which is None:
             self._recent, self._chance = [state], drawn
@@ -158,6 +163,11 @@ class HiddenWorld:
         for copy, own in zip(np.arange(len(self._chance))[which], drawn, strict=True):
             self._chance[copy] = own
         self._recent = [_replaced(earlier, which, state) for earlier in self._recent]
+
+    def place(self, state: State) -> None:
+        """Move all copies to another state; clocks, delays and motors go on as they were."""
+        self._inner.place(state)
+        self._recent = [state]
 
     def step(self, target: np.ndarray, torque: np.ndarray | None = None) -> State:
         """Hold (n, J) targets for one control step; the log's view of what follows."""

@@ -1,0 +1,187 @@
+"""The gradient trainer against PPO: same network, head, recordings, split and start.
+
+The robot is a hidden H1-2 (`typical`), arms only, without a load and with 2 kg in each hand. Both
+train on motions of one unit and are judged by other motions of another unit. Prints the held-out
+error over the wall time of both, and when the gradient trainer had reached what PPO reached in the
+end. Time that is spent on judging is not counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from rich.console import Console
+from rich.table import Table
+
+from gapless.collect.playing import batches, play
+from gapless.collect.presets import preset
+from gapless.collect.repertoire import Repertoire, repertoire
+from gapless.collect.starting import Starts
+from gapless.collect.targets import replica_world, target_world
+from gapless.correct import CorrectedWorld, Correction
+from gapless.correct.sensors import with_sensors
+from gapless.correct.splitting import Split, divided
+from gapless.correct.starting import contract_for, untrained
+from gapless.correct.task import Task
+from gapless.correct.trainers import Run, trainer_of
+from gapless.identify.held_out import replay_rmse
+from gapless.recordings.recording import Recording
+from gapless.worlds import MujocoWorld
+
+RATE, SECONDS, HELD_OUT = 50, 9.0, 4
+HORIZON = 1.0
+
+
+@dataclass(frozen=True)
+class Point:
+    """Held-out error at a time of a training."""
+
+    seconds: float
+    error: float
+
+
+@dataclass
+class Course:
+    """A training as it went.
+
+    Attributes:
+        task: what is learned.
+        test: recordings that judge it.
+        points: so far.
+    """
+
+    task: Task
+    test: list[Recording]
+    points: list[Point]
+    judging: float = 0.0
+    began: float = 0.0
+
+    def train(self, trainer: str, settings: dict[str, Any], start: Correction) -> None:
+        """Train; the last point is of the correction that was chosen."""
+        self.began = time.perf_counter()
+        found = trainer_of(trainer, settings).train(self.task, start, Run(watch=self.watch))
+        self.note(found)
+
+    def watch(self, done: float, figures: dict[str, float], now: Correction | None) -> None:
+        """Note every correction that a trainer shows."""
+        if now is not None:
+            self.note(now)
+
+    def note(self, correction: Correction) -> None:
+        """Judge a correction with the clock stopped."""
+        asked = time.perf_counter()
+        world = CorrectedWorld(self.task.world, None, [correction])
+        error = replay_rmse(self.test, world, HORIZON)
+        self.points.append(Point(asked - self.began - self.judging, error))
+        self.judging += time.perf_counter() - asked
+
+
+def recorded(motions: int, seed: int) -> tuple[Repertoire, Split]:
+    """Motions of one unit to learn from, and other motions of another unit to judge by."""
+    plan = replace(
+        preset("simlifter"),
+        seconds=SECONDS,
+        hours=(motions + HELD_OUT) * SECONDS * 4 / 3600,
+        payloads=(0.0, 2.0),
+        rates=(RATE,),
+        units=(1,),
+        held_out=(2,),
+        repeats=1,
+        seed=seed,
+    )
+    chosen = repertoire(plan)
+    step = max(2, len(chosen.names) // HELD_OUT)
+    kept = {name for name, _ in chosen.names[::step]}
+    targets, replica = chosen.targets(RATE), replica_world(plan, chosen.robot, RATE)
+    sides: dict[str, list[Recording]] = {}
+    for split, (unit,) in plan.splits.items():
+        world = target_world(plan, chosen.robot, unit, RATE)
+        sequences = plan.sequences(split, RATE, chosen.names)
+        wanted = [s for s in sequences if (s.motion in kept) == (split == "held_out")]
+        sides[split] = [
+            recording
+            for batch in batches(wanted, targets, plan.batch)
+            for recording in play(
+                plan, batch, targets, world, replica, Starts(plan, replica)
+            ).recordings()
+        ]
+    return chosen, divided(sides["fit"], sides["held_out"], seed=seed)
+
+
+def compare(args: argparse.Namespace) -> dict[str, Any]:
+    """Train both and set their courses side by side."""
+    chosen, split = recorded(args.motions, args.seed)
+    world = MujocoWorld(chosen.robot, RATE)
+    task = Task(world, split.train, split.validation, HORIZON, args.seed)
+    contract = contract_for(world, RATE, model=args.model, head=args.head, members=1)
+    start = with_sensors(untrained(contract, task, args.seed), task)
+    limits = {"iterations": 10**6, "seconds": 60 * args.minutes, **json.loads(args.ppo)}
+    courses = {}
+    for trainer, settings in (("gradient", json.loads(args.gradient)), ("ppo", limits)):
+        courses[trainer] = Course(task, split.held_out, [])
+        courses[trainer].train(trainer, settings, start)
+    aim = courses["ppo"].points[-1]
+    reached = [p.seconds for p in courses["gradient"].points if p.error <= aim.error]
+    return {
+        "model": args.model,
+        "head": args.head,
+        "seed": args.seed,
+        "raw": replay_rmse(split.held_out, world, HORIZON),
+        "courses": {name: [asdict(p) for p in c.points] for name, c in courses.items()},
+        "reached_seconds": reached[0] if reached else None,
+        "ratio": aim.seconds / reached[0] if reached else None,
+    }
+
+
+def show(row: dict[str, Any], console: Console) -> None:
+    """The courses as a table, and what follows from them."""
+    table = Table(
+        *("trainer", "wall time, s", "held-out error, rad", "of raw"),
+        title=f"{row['model']}, {row['head']}, seed {row['seed']}: 1 s replays of another unit",
+    )
+    table.add_row("none", "0", f"{row['raw']:.5f}", "100 %")
+    for name, points in row["courses"].items():
+        for p in points:
+            share = f"{100 * p['error'] / row['raw']:.0f} %"
+            table.add_row(name, f"{p['seconds']:.1f}", f"{p['error']:.5f}", share)
+    console.print(table)
+    end = {name: points[-1] for name, points in row["courses"].items()}
+    if row["ratio"] is None:
+        console.print(f"gradient did not reach PPO's {end['ppo']['error']:.5f} rad")
+        return
+    console.print(
+        f"PPO ended at {end['ppo']['error']:.5f} rad after {end['ppo']['seconds']:.0f} s; gradient "
+        f"was there after {row['reached_seconds']:.1f} s ({row['ratio']:.0f} times sooner) and "
+        f"ended at {end['gradient']['error']:.5f} rad"
+    )
+
+
+def main() -> None:
+    """Compare, print, write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=20.0, help="of PPO")
+    parser.add_argument("--model", default="mlp", choices=["mlp", "gru", "operator"])
+    parser.add_argument("--head", default="action", choices=["action", "torque"])
+    parser.add_argument("--motions", type=int, default=12, help="to learn from")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--threads", type=int, default=0, help="of torch; 0 leaves its own choice")
+    parser.add_argument("--gradient", default="{}", help="settings of the trainer, JSON")
+    parser.add_argument("--ppo", default="{}", help="settings of the trainer, JSON")
+    parser.add_argument("--json", type=Path, help="file for the figures")
+    args = parser.parse_args()
+    if args.threads:
+        torch.set_num_threads(args.threads)
+    row = compare(args)
+    show(row, Console(width=100))
+    if args.json:
+        args.json.write_text(json.dumps(row, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+"""The options of `gapless correct`, and what they mean to the library."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+
+from gapless.cli.correction_option import settings_of
+from gapless.recordings.recording import Recording
+
+
+@dataclass(frozen=True)
+class Correct:
+    """Learn a correction of a simulator from recordings, judged on motions it was not trained on.
+
+    Stopped or killed, the same command goes on where it was.
+    """
+
+    dataset: Annotated[Path, tyro.conf.Positional]
+    """Folder of a dataset; make one with gapless import."""
+    out: Path
+    """Folder for the correction: weights (safetensors) and contract (JSON)."""
+    robot: str | None = None
+    """Built-in robot or path of an .xml, .urdf or .toml; the dataset's own by default."""
+    mount: str | None = None
+    """free, fixed, or the link that is clamped; as the recordings say by default."""
+    lock: tuple[str, ...] = ()
+    """Joints or joint groups to weld at their default angle."""
+    calibration: Path | None = None
+    """File of gapless identify: learn what is left with the identified figures."""
+    loaded: bool = False
+    """With the load that a two-stage calibration found, on the recordings that carry one."""
+    model: str = "operator"
+    """mlp, gru or operator."""
+    head: str = "action"
+    """What is corrected: action, torque or state."""
+    trainer: str = "gradient"
+    """gradient, inverse, autoregressive or ppo."""
+    joints: tuple[str, ...] = ("all",)
+    """Joints or joint groups that are corrected."""
+    fit: tuple[str, ...] = ()
+    """Patterns of the motions to train on; all others are held out."""
+    held_out: float = 0.25
+    """Share of the motions to hold out, where --fit does not say."""
+    units: tuple[str, ...] = ()
+    """Judge only by these units, and train only on the others."""
+    judge: Path | None = None
+    """Another dataset to judge by; motions that are trained on are left out."""
+    horizon: float = 1.0
+    """Seconds of an episode, and of the replays it is judged by."""
+    members: int = 2
+    """Networks in the ensemble."""
+    bound: float | None = None
+    """Largest output: rad for an action, share of the motor's limit for a torque."""
+    rate_limit: float | None = None
+    """Largest change of an output a step, as a share of its bound."""
+    hold: int = 1
+    """Control steps that an output is held."""
+    history: int | None = None
+    """Earlier frames that an mlp or operator sees."""
+    payload: bool = True
+    """Look at the mass that is carried, where every recording states it."""
+    model_set: tuple[str, ...] = ()
+    """Other settings of the model, e.g. basis=8 or sizes=[256,256]."""
+    trainer_set: tuple[str, ...] = ()
+    """Other settings of the trainer, e.g. iterations=200."""
+    minutes: float | None = None
+    """Longest training of ppo."""
+    transfer: Path | None = None
+    """An operator correction of another unit or robot: fit only its sensors to this simulator."""
+    physics_step: float = 0.002
+    """Longest physics step, s."""
+    seed: int = 0
+    """Of the split, the weights and the training."""
+    keep_anyway: bool = False
+    """Write a correction even where held-out replays do not improve."""
+    overwrite: bool = False
+    """Replace an existing correction."""
+    restart: bool = False
+    """Forget the progress of an earlier run."""
+    log: Path | None = None
+    """Folder for TensorBoard event files."""
+    onnx: Path | None = None
+    """File for the network as ONNX."""
+    plots: Path | None = None
+    """Folder for pictures: outputs by joint, held-out replays before and after."""
+    json: Path | None = None
+    """File for the figures."""
+
+
+def choices(args: Correct, recordings: Sequence[Recording]) -> dict[str, Any]:
+    """Fields of `gapless.correct.correcting.Choices`, for these recordings."""
+    from gapless.correct.correcting import Choices
+    from gapless.correct.methods import seeing_payload
+
+    named = {k: v for k, v in vars(args).items() if k in Choices.__dataclass_fields__}
+    seen = seeing_payload(args.model, recordings, args.payload)
+    settings = {
+        "model_settings": seen | model_settings(args),
+        "trainer_settings": trainer_settings(args),
+    }
+    return named | settings
+
+
+def model_settings(args: Correct) -> dict[str, Any]:
+    """Settings of the model that were asked for."""
+    from gapless.correct.models import model_of
+
+    history = {} if args.history is None else {"history": args.history}
+    return history | settings_of("model-set", args.model_set, model_of(args.model))
+
+
+def trainer_settings(args: Correct) -> dict[str, Any]:
+    """Settings of the trainer that were asked for."""
+    from gapless.correct.trainers import trainer_of
+
+    limit = {} if args.minutes is None else {"seconds": 60 * args.minutes}
+    return limit | settings_of("trainer-set", args.trainer_set, trainer_of(args.trainer))
+
+
+def same_world(args: Correct) -> str:
+    """The options with which another command means the same world."""
+    named = {
+        "robot": args.robot,
+        "mount": args.mount,
+        "lock": " ".join(args.lock),
+        "calibration": args.calibration,
+    }
+    given = "".join(f" --{name} {value}" for name, value in named.items() if value)
+    return given + (" --loaded" if args.loaded else "")

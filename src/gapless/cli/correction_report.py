@@ -1,0 +1,85 @@
+"""What `gapless correct` says about a correction: tables, figures, pictures."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gapless.cli.terminal import console, save_json
+
+if TYPE_CHECKING:
+    from gapless.correct import CorrectedWorld, Correction
+    from gapless.correct.splitting import Split
+    from gapless.recordings import Recording
+    from gapless.worlds.world import World
+
+PICTURES = 6
+"""Held-out recordings that are drawn."""
+
+
+def report(
+    correction: Correction, split: Split, world: World, horizon: float, json: Path | None
+) -> None:
+    """Print what a correction does to held-out replays (training ones where none is held out)."""
+    from gapless.correct import CorrectedWorld
+    from gapless.correct.tables import correction_tables
+
+    shown = split.held_out or split.train
+    corrected = CorrectedWorld(world, None, [correction])
+    bare, slow = (_seconds(shown, w, horizon) for w in (world, corrected))
+    usage = corrected.usage[0]
+    console().print(correction_tables(correction, usage))
+    console().print(f"replays take {slow / bare:.1f} times as long as without it")
+    held = correction.held_out
+    figures: dict[str, Any] = {
+        "held_out": None
+        if held is None
+        else asdict(held) | {"motions": list(held.motions), "improved": held.improved},
+        "reduction": None if held is None or not held.before else 1 - held.after / held.before,
+        "usage": usage.to_dict() | {"held_out": bool(split.held_out)},
+        "slowdown": slow / bare,
+        "contract": correction.contract.to_dict(),
+        "made_by": correction.made_by,
+    }
+    save_json(json, figures)
+
+
+def _seconds(recordings: list[Recording], world: World, horizon: float) -> float:
+    """Wall time of replaying recordings."""
+    from gapless.identify.held_out import replay_rmse
+
+    began = time.perf_counter()
+    replay_rmse(recordings, world, horizon)
+    return time.perf_counter() - began
+
+
+def draw(correction: Correction, split: Split, world: World, horizon: float, folder: Path) -> None:
+    """Outputs by joint, and replays without and with the correction."""
+    from gapless.correct import CorrectedWorld
+    from gapless.measure.plots import plot_recordings
+
+    shown, corrected = split.held_out or split.train, CorrectedWorld(world, None, [correction])
+    pictures = []
+    for name, side in (("before", world), ("after", corrected)):
+        drawn = plot_recordings(shown, side, folder / name, horizon=horizon, most=PICTURES)
+        pictures += list(drawn)
+    pictures.append(_draw_outputs(corrected, folder / "outputs.png"))
+    console(stderr=True).print(f"{len(pictures)} pictures written to {folder}")
+
+
+def _draw_outputs(corrected: CorrectedWorld, path: Path) -> Path:
+    """Bars of the mean output of each joint, with the ensemble's spread."""
+    from gapless.correct.tables import OUTPUT_UNITS
+    from gapless.identify.plots import new_figure, save_figure
+
+    contract, figures = corrected.corrections[0].contract, corrected.usage[0].to_dict()
+    names = list(contract.outputs)[::-1]
+    figure = new_figure(7.0, 0.3 * len(names) + 1.2)
+    panel = figure.subplots()
+    sizes, spreads = ([figures[k][n] for n in names] for k in ("mean_output", "mean_spread"))
+    panel.barh(names, sizes, xerr=spreads, color="#1f77b4", ecolor="#999999")
+    panel.set_xlabel(f"mean |output| ({OUTPUT_UNITS[contract.head]}), spread of the ensemble")
+    panel.tick_params(labelsize=8)
+    return save_figure(figure, path)

@@ -1,0 +1,81 @@
+"""A training as it goes: a bar, and a table of its rounds, on standard error."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from gapless.correct import Correction
+
+Judge = Callable[["Correction | None"], float]
+"""Held-out error of a correction, rad; None is without one."""
+
+COLUMNS = ("done", "loss", "validation (rad)", "held out (rad)", "seconds")
+
+
+class TrainingView:
+    """What is shown of a training; the held-out error is shown and never chosen by.
+
+    Args:
+        judge: gives it.
+    """
+
+    def __init__(self, judge: Judge) -> None:
+        self._judge, self._began, self._loss = judge, time.perf_counter(), math.nan
+        self._bar = Progress(
+            TextColumn("training"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
+        )
+        self._task = self._bar.add_task("", total=1.0)
+        self._rows: list[tuple[str, ...]] = []
+        self.held_out = math.nan
+        """Of the last round, rad."""
+
+    def begin(self) -> None:
+        """Note the error without a correction."""
+        self._note(0.0, math.nan, self._judge(None))
+
+    def watch(self, done: float, figures: dict[str, float], correction: Correction | None) -> None:
+        """See `gapless.correct.trainers.trainer.Watch`."""
+        self._bar.update(self._task, completed=done)
+        self._loss = figures.get("loss", self._loss)
+        if correction is not None:
+            self._note(done, figures.get("validation", math.nan), self._judge(correction))
+
+    def _note(self, done: float, validation: float, held_out: float) -> None:
+        seconds = time.perf_counter() - self._began
+        self.held_out = held_out
+        self._rows.append(
+            (f"{done:.0%}", *map(_shown, (self._loss, validation, held_out)), f"{seconds:.1f}")
+        )
+
+    def __rich__(self) -> Group:
+        table = Table()
+        for column in COLUMNS:
+            table.add_column(column, justify="right")
+        for row in self._rows:
+            table.add_row(*row)
+        return Group(self._bar, table)
+
+
+def _shown(figure: float) -> str:
+    return "-" if math.isnan(figure) else f"{figure:.5f}"
+
+
+@contextmanager
+def shown(judge: Judge) -> Iterator[TrainingView]:
+    """Show a training while this lasts."""
+    view, console = TrainingView(judge), Console(stderr=True)
+    with Live(view, console=console, refresh_per_second=4):
+        view.begin()
+        yield view
+    if not console.is_terminal:  # there, Live ends without a new line
+        console.line()

@@ -1,0 +1,250 @@
+"""`gapless correct` and `gapless measure --correction`."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from gapless.cli import correct_options
+from gapless.cli.main import main
+from gapless.cli.training_view import TrainingView
+from gapless.correct import Correction
+from gapless.correct.splitting import Split
+from gapless.recordings import Dataset
+from gapless.robots import Robot
+from gapless.worlds.world import World
+from hidden_pair import TRUTH, recorded
+
+LOCKED = ("shoulder_pan", "wrist_flex", "wrist_roll", "gripper")
+SMALL = ["--physics-step", "0.005", "--model", "mlp", "--model-set", "sizes=[8]", "--members", "1"]
+ROUNDS = ["--trainer-set", "horizons=[0.2,0.3]", "iterations=10", "samples=240"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread() -> Iterator[None]:
+    """Small networks are fastest on one thread."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four motions of each of two units, in a folder for each unit and one for both."""
+    robot = Robot.load("so101", lock=LOCKED)
+    hidden = robot.with_joints(**{k: f * getattr(robot.joints, k) for k, f in TRUTH.items()})
+    folder, both = tmp_path_factory.mktemp("data"), []
+    for unit in ("1", "2"):
+        clips = recorded(hidden, ["a", "b", "c", "d"], seconds=3.0, unit=unit, payloads={})
+        Dataset.from_recordings(clips, robot="so101").save(folder / unit)
+        both += clips
+    Dataset.from_recordings(both, robot="so101").save(folder / "both")
+    return folder
+
+
+def command(dataset: Path, out: Path, *extra: str) -> list[str]:
+    """A small training."""
+    options = ["--lock", *LOCKED, *SMALL, *ROUNDS, "--out", str(out)]
+    return ["correct", str(dataset), *options, *extra]
+
+
+@pytest.fixture(scope="module")
+def correction(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the command learned from one unit."""
+    out = tmp_path_factory.mktemp("cor") / "cor"
+    beside = ["--json", f"{out}.json", "--log", f"{out}.log", "--plots", f"{out}.plots"]
+    assert main(command(data / "1", out, *beside)) == 0
+    return out
+
+
+def test_correct_writes_a_correction_that_helps(correction: Path) -> None:
+    """The folder, the figures, event files and pictures are there, progress is gone."""
+    figures = json.loads(Path(f"{correction}.json").read_text())
+    held = figures["held_out"]
+    assert held["after"] < held["before"] and held["improved"]
+    assert figures["reduction"] == pytest.approx(1 - held["after"] / held["before"])
+    assert set(figures["usage"]["mean_output"]) == {"shoulder_lift", "elbow_flex"}
+    assert figures["slowdown"] > 0
+    assert Correction.load(correction).contract.settings["sizes"] == [8]
+    assert not list(correction.parent.glob(".*progress*"))
+    assert list(Path(f"{correction}.log").glob("events*"))
+    pictures = {p.name for p in Path(f"{correction}.plots").rglob("*.png")}
+    assert "outputs.png" in pictures and len(pictures) > 1
+
+
+def test_measure_shows_the_gap_that_is_left(
+    data: Path, correction: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The corrected gap is smaller, and what the correction did is told."""
+    options = ["--lock", *LOCKED, "--physics-step", "0.005", "--horizons", "0.5", "--no-causes"]
+    errors = []
+    for extra in ([], ["--correction", str(correction)]):
+        file = tmp_path / "gap.json"
+        assert main(["measure", str(data / "2"), *options, "--json", str(file), *extra]) == 0
+        errors.append(json.loads(file.read_text()))
+    before, after = (e["summary"][0]["metrics"]["mpjae"]["value"] for e in errors)
+    assert after < before
+    (used,) = errors[1]["corrections"]
+    assert used["steps"] > 0 and 0 <= used["outside"] < 1
+    assert "outside its envelope" in capsys.readouterr().out
+
+
+def test_measure_refuses_a_correction_of_another_world(
+    data: Path, correction: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Other joints, and a folder that is no correction."""
+    other = ["--lock", *LOCKED[1:], "--correction", str(correction)]
+    assert main(["measure", str(data / "1"), *other]) == 2
+    assert "does not fit" in capsys.readouterr().err
+    nothing = ["--lock", *LOCKED, "--correction", str(data)]
+    assert main(["measure", str(data / "1"), *nothing]) == 2
+    assert "is no correction" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("stop", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_stopped_training_goes_on_to_the_same_result(
+    data: Path,
+    correction: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    stop: signal.Signals,
+    code: int,
+) -> None:
+    """Ctrl-C and SIGTERM leave progress; the same command then gives what no stop would have."""
+    watch = TrainingView.watch
+
+    def watch_and_stop(self: TrainingView, done: float, figures: Any, found: Any) -> None:
+        watch(self, done, figures, found)
+        if found is not None:
+            os.kill(os.getpid(), stop)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(TrainingView, "watch", watch_and_stop)
+        assert main(command(data / "1", tmp_path / "cor")) == code
+    assert "same command again" in capsys.readouterr().err
+    assert not (tmp_path / "cor").exists()
+    assert (tmp_path / ".cor.progress.safetensors").exists()
+    assert main(command(data / "1", tmp_path / "cor", "--seed", "1")) == 2
+    assert "--restart" in capsys.readouterr().err
+    assert main(command(data / "1", tmp_path / "cor")) == 0
+    found, uninterrupted = (Correction.load(c) for c in (tmp_path / "cor", correction))
+    assert found.fingerprint() == uninterrupted.fingerprint()
+
+
+def test_a_correction_that_does_not_help_is_refused(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 1, no folder, figures that say so; --keep-anyway keeps it."""
+    from gapless.correct import correcting
+
+    judged = correcting.judged
+
+    def worse(found: Correction, world: World, split: Split, horizon: float) -> Correction:
+        seen = judged(found, world, split, horizon)
+        assert seen.held_out is not None
+        return replace(seen, held_out=replace(seen.held_out, after=2 * seen.held_out.before))
+
+    monkeypatch.setattr(correcting, "judged", worse)
+    out, figures = tmp_path / "cor", tmp_path / "figures.json"
+    asked = command(data / "1", out, "--json", str(figures))
+    assert main(asked) == 1
+    assert "--keep-anyway" in capsys.readouterr().err
+    assert not out.exists() and not json.loads(figures.read_text())["held_out"]["improved"]
+    assert main([*asked, "--keep-anyway"]) == 0
+    assert out.exists() and not list(tmp_path.glob(".*progress*"))
+
+
+def test_units_and_other_datasets_judge(data: Path, tmp_path: Path) -> None:
+    """--units and --judge hold out units; motions that were trained on never judge."""
+    figures = tmp_path / "figures.json"
+    ways = {
+        "units": [data / "both", "--units", "2"],
+        "judge": [data / "1", "--judge", str(data / "2"), "--fit", "a", "b", "c"],
+    }
+    for name, (dataset, *extra) in ways.items():
+        asked = command(Path(dataset), tmp_path / name, "--json", str(figures), *map(str, extra))
+        assert main([*asked, "--trainer-set", "horizons=[0.2]", "iterations=8", "samples=200"]) == 0
+        found = json.loads(figures.read_text())
+        assert len(found["held_out"]["motions"]) == 1
+        assert not set(found["held_out"]["motions"]) & set(found["made_by"]["motions"])
+        assert len(found["made_by"]["motions"]) == 3
+
+
+def test_transfer_and_onnx_are_reached(
+    data: Path, correction: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """--transfer moves a correction and judges it by motions it never saw; --onnx exports it."""
+    from gapless.correct import onnx_export, transfer
+
+    moved, exported = [], []
+    monkeypatch.setattr(
+        transfer, "transferred", lambda found, world, seed: moved.append(world) or found
+    )
+    monkeypatch.setattr(onnx_export, "export_onnx", lambda found, path: exported.append(path))
+    file, figures = tmp_path / "cor.onnx", tmp_path / "figures.json"
+    beside = ["--transfer", str(correction), "--onnx", str(file), "--json", str(figures)]
+    assert main(command(data / "2", tmp_path / "new", *beside)) == 0
+    known = Correction.load(correction)
+    held = json.loads(figures.read_text())["held_out"]
+    assert len(moved) == 1 and exported == [file]
+    assert held["motions"] == list(known.held_out.motions if known.held_out else ())
+
+
+@pytest.mark.parametrize(
+    ("extra", "message"),
+    [
+        (["--model", "mpl"], "Did you mean 'mlp'"),
+        (["--trainer", "gradiant"], "Did you mean 'gradient'"),
+        (["--head", "acton"], "Did you mean 'action'"),
+        (["--joints", "elbow"], "Did you mean 'elbow_flex'"),
+        (["--trainer-set", "iteration=3"], "Did you mean 'iterations'"),
+        (["--trainer-set", "iterations=many"], "such as 300"),
+        (["--model-set", "sizes"], "KEY=VALUE"),
+        (["--fit", "nothing*"], "there are: a"),
+        (["--units", "9"], "units 1, 2"),
+        (["--minutes", "3"], "unknown setting of the gradient trainer"),
+        (["--loaded"], "--calibration"),
+        (["--fit", "a"], "too few"),
+        (["--judge", "SAME", "--held-out", "0"], "trained on too"),
+    ],
+)
+def test_what_is_wrong_is_said(
+    data: Path,
+    extra: list[str],
+    message: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Exit code 2, a message that names it, no folder."""
+    given = [str(data / "1") if e == "SAME" else e for e in extra]
+    dataset = data / ("1" if "--fit" in extra else "both")
+    assert main(command(dataset, tmp_path / "cor", *given)) == 2
+    assert message in " ".join(capsys.readouterr().err.split())
+    assert not (tmp_path / "cor").exists()
+
+
+def test_an_existing_correction_is_not_overwritten(
+    data: Path, correction: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 2, and what to type."""
+    assert main(command(data / "1", correction)) == 2
+    assert "--overwrite" in capsys.readouterr().err
+
+
+def test_the_next_command_means_the_same_world() -> None:
+    """Robot, locks and calibration are repeated in what is suggested."""
+    args = correct_options.Correct(
+        Path("d"), Path("o"), robot="so101", lock=("gripper",), calibration=Path("c.json")
+    )
+    expected = " --robot so101 --lock gripper --calibration c.json"
+    assert correct_options.same_world(args) == expected
