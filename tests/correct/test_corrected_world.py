@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gapless.correct import CorrectedWorld, Correction
-from gapless.errors import SimulationError
+from gapless.errors import ModelError, SimulationError
 from gapless.robots import Robot
 from gapless.worlds import Effects, MujocoWorld
 from gapless.worlds.world import State, World
@@ -154,17 +154,23 @@ def test_diverged_copies_stay_marked(made: Make, world: MujocoWorld) -> None:
 
 
 def test_corrections_add_up_in_order(made: Make, world: MujocoWorld) -> None:
-    """The second sees the target that the first has moved."""
-    first, second = made(), made("gru")
-    both = CorrectedWorld(world, None, [first, second])
-    nested = CorrectedWorld(
-        CorrectedWorld(world.twin(), None, [first]), None, [second_on(second, world, first)]
-    )
-    one = stepped(both, world.home(), motion(1))
-    other = CorrectedWorld(world.twin(), None, [second, first])
-    assert np.abs(stepped(other, world.home(), motion(1)) - one).max() > 0
-    assert nested.identity.effects_hash != both.identity.effects_hash
-    assert np.abs(one - stepped(nested, world.home(), motion(1))).max() > 0
+    """A list is the same as worlds within worlds: each is on top of those before it."""
+    first = made()
+    second = second_on(made("gru"), world, first)
+    listed = CorrectedWorld(world, None, [first, second])
+    nested = CorrectedWorld(CorrectedWorld(world.twin(), None, [first]), None, [second])
+    both = stepped(listed, world.home(), motion(1))
+    np.testing.assert_allclose(both, stepped(nested, world.home(), motion(1)), atol=1e-12)
+    assert listed.identity.effects_hash == nested.identity.effects_hash
+    alone = stepped(CorrectedWorld(world.twin(), None, [first]), world.home(), motion(1))
+    assert np.abs(both - alone).max() > 0
+
+
+def test_a_correction_on_top_of_another_needs_it(made: Make, world: MujocoWorld) -> None:
+    """What was trained on top of a correction is refused without it."""
+    second = second_on(made("gru"), world, made())
+    with pytest.raises(ModelError, match="on top of other figures"):
+        CorrectedWorld(world, None, [second])
 
 
 def second_on(second: Correction, world: MujocoWorld, first: Correction) -> Correction:

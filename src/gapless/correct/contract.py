@@ -100,8 +100,13 @@ class Contract:
         """Control steps of a world from one correction to the next."""
         return max(1, round(rate / self.rate))
 
-    def require(self, world: World) -> None:
-        """Refuse a world that it was not made for."""
+    def require(self, world: World, effects_hash: str | None = None) -> None:
+        """Refuse a world that it was not made for.
+
+        Args:
+            world: that is to be corrected.
+            effects_hash: another one that will do: of the world with earlier corrections.
+        """
         identity, every = world.identity, world.rate / self.rate
         wrong = []
         if identity.robot != self.robot:
@@ -109,7 +114,8 @@ class Contract:
         elif world.robot.joints.names != self.joints:
             wrong.append(_joints_differ(self.joints, world.robot.joints.names))
         else:
-            wrong += self._figures_differ(identity.model_hash, identity.effects_hash)
+            known = identity.effects_hash, effects_hash
+            wrong += self._figures_differ(identity.model_hash, known)
         if not np.isclose(every, round(every)) or every < 0.99:
             wrong.append(
                 f"it acts at {self.rate:g} Hz, the world at {world.rate:g} Hz: use a world whose "
@@ -118,8 +124,8 @@ class Contract:
         if wrong:
             raise ModelError("this correction does not fit this world: " + "; ".join(wrong))
 
-    def _figures_differ(self, model_hash: str, effects_hash: str) -> list[str]:
-        if (model_hash, effects_hash) == (self.model_hash, self.effects_hash):
+    def _figures_differ(self, model_hash: str, effects_hashes: tuple[str | None, ...]) -> list[str]:
+        if model_hash == self.model_hash and self.effects_hash in effects_hashes:
             return []
         return [
             "it was trained on top of other figures of the robot (another calibration, payload or "

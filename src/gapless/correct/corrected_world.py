@@ -26,7 +26,7 @@ class CorrectedWorld:
     Args:
         world: the nominal robot.
         calibration: figures that patch it; None leaves them.
-        corrections: applied in order, each on top of those before it.
+        corrections: each on top of those before it, as worlds within worlds would be.
 
     Example:
         aligned = CorrectedWorld(MujocoWorld(robot), calibration, [correction])
@@ -41,8 +41,9 @@ class CorrectedWorld:
     ) -> None:
         self._world = world if calibration is None else _calibrated(world, calibration)
         self.corrections = tuple(corrections)
-        for correction in self.corrections:
-            correction.contract.require(self._world)
+        for i, correction in enumerate(self.corrections):
+            # A later one may have been trained beside the earlier ones, or on top of them.
+            correction.contract.require(self._world, self._hash_with(self.corrections[:i]))
         self.usage = [Usage.none(c.contract) for c in self.corrections]
         self._applied: list[Applied] = []
         self._state: State | None = None
@@ -67,9 +68,11 @@ class CorrectedWorld:
     @property
     def identity(self) -> Identity:
         """That of the world underneath, with the corrections in it."""
-        found = self._world.identity
-        names = "+".join((found.effects_hash, *(c.fingerprint() for c in self.corrections)))
-        return replace(found, effects_hash=names)
+        return replace(self._world.identity, effects_hash=self._hash_with(self.corrections))
+
+    def _hash_with(self, corrections: Sequence[Correction]) -> str:
+        own = self._world.identity.effects_hash
+        return "+".join((own, *(c.fingerprint() for c in corrections)))
 
     @property
     def health(self) -> Health:
@@ -125,7 +128,8 @@ class CorrectedWorld:
         if self._state is None:
             raise SimulationError("there are no copies to step; call reset() first")
         target, change = np.array(target, float), None
-        for applied, usage in zip(self._applied, self.usage, strict=True):
+        # The last one was trained on top of the others: they see what it makes of the command.
+        for applied, usage in reversed(list(zip(self._applied, self.usage, strict=True))):
             now = {**looked_at.of_state(self._state), "target": target, "payload": self._payload}
             output, head = applied.output(now, usage), applied.contract.head
             if head == "action":

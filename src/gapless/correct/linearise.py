@@ -100,7 +100,7 @@ def _state_changes(states: State) -> np.ndarray:
     return np.array(position + velocity)
 
 
-def _sides(shape: tuple[int, int]) -> np.ndarray:
+def _sides(shape: tuple[int, ...]) -> np.ndarray:
     """(n, S) to which side a change goes: over many steps no side is preferred."""
     return 1.0 - 2.0 * (np.indices(shape).sum(axis=0) % 2)
 

@@ -10,8 +10,8 @@ import numpy as np
 from gapless.errors import DataError
 from gapless.recordings.recording import Recording, Recordings
 
-ENOUGH = 8
-"""Motions from which on some are kept for choosing between rounds."""
+ENOUGH = 4
+"""Motions from which on some are kept for choosing: only an unseen motion shows what holds."""
 
 VALIDATION = 0.15
 """Share of the training motions that is kept for that."""

@@ -17,7 +17,7 @@ import torch
 from gapless.correct.correction import Correction
 from gapless.correct.task import Task
 from gapless.correct.trainers.learner import Learner, torch_threads
-from gapless.correct.trainers.linear_loss import Loss, replay_loss
+from gapless.correct.trainers.linear_loss import Loss, Noise, replay_loss
 from gapless.correct.trainers.replayed import Replayed, replayed
 from gapless.correct.trainers.trainer import Run
 
@@ -39,6 +39,7 @@ class Gradient:
         velocity: weight of the velocity error against the position error, s².
         size: weight of the outputs, as shares of their bounds.
         outlier: errors above this (rad) count by their size, not by their square.
+        noise: put on the inputs, as a share of their deviation; see `Noise`.
         threads: of torch; its tensors are small here, and more threads wait for each other.
     """
 
@@ -51,6 +52,7 @@ class Gradient:
     velocity: float = 0.003
     size: float = 1e-3
     outlier: float = 0.03
+    noise: float = 0.1
     threads: int = 1
 
     def train(self, task: Task, start: Correction, run: Run) -> Correction:
@@ -81,8 +83,10 @@ class Gradient:
         network, kept = learner.start.network, time.monotonic()
         rate = self.rate * 0.5**learner.turn
         while learner.iteration < self.iterations:
-            some = self._batch(len(data), task.seed, learner)
-            found = replay_loss(network, learner.weights, data.of(some), scale, loss)
+            chance = self._chance(task.seed, learner)
+            some = torch.randperm(len(data), generator=chance)[: self.batch]
+            noise = Noise(self.noise, chance)
+            found = replay_loss(network, learner.weights, data.of(some), scale, loss, noise)
             figure = learner.step(found.mean(), rate, self.iterations)
             done = (learner.turn + learner.iteration / self.iterations) / len(self.horizons)
             run.tell(done, {"loss": figure})
@@ -90,10 +94,10 @@ class Gradient:
                 learner.keep(run.checkpoint)
                 kept = time.monotonic()
 
-    def _batch(self, windows: int, seed: int, learner: Learner) -> torch.Tensor:
-        """Windows of an iteration: the same ones after a stop."""
+    def _chance(self, seed: int, learner: Learner) -> torch.Generator:
+        """What an iteration draws: the same after a stop."""
         key = (seed * 1009 + learner.turn) * 100_003 + learner.iteration
-        return torch.randperm(windows, generator=torch.Generator().manual_seed(key))[: self.batch]
+        return torch.Generator().manual_seed(key)
 
     def _data(self, task: Task, correction: Correction, turn: int) -> Replayed:
         seconds = self.horizons[turn] * task.horizon

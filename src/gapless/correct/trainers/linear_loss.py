@@ -47,8 +47,36 @@ def _robust(error: Tensor, outlier: float) -> Tensor:
     return 2 * outlier**2 * ((1 + (error / outlier) ** 2).sqrt() - 1)
 
 
+@dataclass(frozen=True)
+class Noise:
+    """Put on a network's inputs in training, as a share of their deviation.
+
+    Without it a network reads accelerations out of its history and learns motions by heart.
+    """
+
+    share: float
+    chance: torch.Generator
+
+    def on(self, given: dict[str, Tensor], weights: dict[str, Tensor]) -> dict[str, Tensor]:
+        """The inputs with noise of their own for every member and window."""
+        if not self.share:
+            return given
+        return {
+            name: x + self.share * weights[f"{name}.deviation"] * self._drawn(x)
+            for name, x in given.items()
+        }
+
+    def _drawn(self, x: Tensor) -> Tensor:
+        return torch.randn(x.shape, generator=self.chance, dtype=x.dtype)
+
+
 def replay_loss(
-    network: Network, weights: dict[str, Tensor], data: Replayed, scale: float, loss: Loss
+    network: Network,
+    weights: dict[str, Tensor],
+    data: Replayed,
+    scale: float,
+    loss: Loss,
+    noise: Noise,
 ) -> Tensor:
     """(members,) mean loss over the steps of linearised replays, relative to `scale`."""
     change = data.error.new_zeros(1, len(data), data.error.shape[-1])
@@ -58,7 +86,7 @@ def replay_loss(
     for t in range(data.steps):
         played = {k: v[t] for k, v in data.signals.items()}
         now = looked_at.moved(played, change) | {"target": data.target[t], "payload": data.payload}
-        output, memory = _output(network, weights, now, memory, t)
+        output, memory = _output(network, weights, now, memory, t, noise)
         recent = [output - data.output[t], *recent[:-1]]
         change = torch.einsum("nij,mnj->mni", data.by_state[t], change)
         for by_output, given in zip(data.by_output[t], recent, strict=True):
@@ -69,11 +97,17 @@ def replay_loss(
 
 
 def _output(
-    network: Network, weights: dict[str, Tensor], now: Signals, memory: Memory | None, t: int
+    network: Network,
+    weights: dict[str, Tensor],
+    now: Signals,
+    memory: Memory | None,
+    t: int,
+    noise: Noise,
 ) -> tuple[Tensor, Memory]:
     full = network.completed(now, memory)
     memory = memory or network.begun(full, full["q"].shape[-2])
-    output, hidden = network.propose(weights, full, memory)
+    given = noise.on(network.gathered(full, memory), weights)
+    output, hidden = network.answer(weights, given, memory.hidden)
     output = network.limited(output, memory.output)
     output = memory.output if t % network.contract.hold else output
     return output, memory.after(full, output, hidden)
