@@ -44,6 +44,8 @@ benchmark: setup ## speed and memory, each against a named baseline of the same 
 	$(BIN)/python benchmarks/sysid_baseline.py
 	$(BIN)/python benchmarks/halo_study.py --optimisers gauss-newton --starts nominal
 	$(BIN)/python benchmarks/two_stage.py --cases b
+	$(BIN)/python benchmarks/residual_torque.py
+	$(BIN)/python benchmarks/gradient_against_ppo.py --minutes 20
 
 clean:           ## remove what the other targets made
 	rm -rf .venv out .pytest_cache .ruff_cache
