@@ -1,6 +1,6 @@
 """Learn what a simulated arm does that its model does not, as a correction of its targets.
 
-Runs offline in about half a minute. Needs torch to learn (pip install 'gapless[learn]'), not to run.
+Runs offline in half a minute. Learning needs torch (pip install 'gapless[learn]'), running not.
 """
 
 import tempfile

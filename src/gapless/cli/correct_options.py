@@ -35,7 +35,7 @@ class Correct:
     loaded: bool = False
     """With the load that a two-stage calibration found, on the recordings that carry one."""
     model: str = "operator"
-    """mlp, gru or operator."""
+    """operator, actuator, mlp or gru."""
     head: str = "action"
     """What is corrected: action, torque or state."""
     trainer: str = "gradient"
@@ -61,7 +61,7 @@ class Correct:
     hold: int = 1
     """Control steps that an output is held."""
     history: int | None = None
-    """Earlier frames that an mlp or operator sees."""
+    """Earlier frames that an operator, actuator or mlp sees."""
     payload: bool = True
     """Look at the mass that is carried, where every recording states it."""
     model_set: tuple[str, ...] = ()

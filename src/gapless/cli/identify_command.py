@@ -56,6 +56,8 @@ class Identify:
     """Seconds replayed from recorded states."""
     fragments: int = 48
     """Most stretches that are fitted."""
+    hardest: float = 0.0
+    """Share of them that the nominal robot repeats worst: torque limits show in few places."""
     objective: str = "joints"
     """joints, or bodies (HALO's body positions)."""
     loss: str = "huber"
@@ -106,6 +108,7 @@ def run(arguments: list[str]) -> int:
     settings = Settings(
         horizon=args.horizon,
         fragments=args.fragments,
+        hardest=args.hardest,
         objective=args.objective,
         loss=args.loss,
         starts=args.starts,

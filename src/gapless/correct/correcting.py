@@ -52,11 +52,12 @@ class Choices:
     """What is learned, and how.
 
     Attributes:
-        model: mlp, gru or operator.
+        model: operator, actuator, mlp or gru.
         head: action, torque or state.
         trainer: gradient, inverse, autoregressive or ppo.
         joints: names or groups of the joints that are corrected; "all" is all.
-        bound: largest output: rad for an action, share of the limit for a torque.
+        bound: largest output: rad for an action, share of the limit for a torque, deviations of
+            the one-step error for a state.
         rate_limit: largest change of an output a step, as a share of its bound.
         hold: control steps that an output is held.
         members: networks in the ensemble.

@@ -7,15 +7,20 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
-from gapless.errors import unknown
-from gapless.identify.fragments import fragments_of
+import numpy as np
+
+from gapless.errors import DataError, unknown
+from gapless.identify.fragments import Fragments, fragments_of
 from gapless.identify.problem import Problem
+from gapless.identify.simulator import Simulator
 from gapless.measure.replay import Horizon
 from gapless.parameters import Parameter
 from gapless.recordings.recording import Recordings
 from gapless.worlds.mujoco import MujocoWorld
 
 STARTS, BEGINNINGS = ("read", "free"), ("prior", "torque")
+CANDIDATES = 8
+"""Fragments that the hardest are chosen from, for each that is fitted."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +30,8 @@ class Settings:
     Attributes:
         horizon: seconds of each fragment, and of the held-out replays.
         fragments: most of them that are fitted.
+        hardest: share of them that are what the nominal robot repeats worst, rather than spread
+            evenly: torque limits and the like show in few places.
         objective: "joints" or "bodies".
         loss: "huber", "squared" or "cauchy".
         prior_weight: 1 takes the spreads of the parameters as they are.
@@ -42,6 +49,7 @@ class Settings:
 
     horizon: Horizon = 1.0
     fragments: int = 48
+    hardest: float = 0.0
     objective: str = "joints"
     loss: str = "huber"
     prior_weight: float = 1.0
@@ -63,7 +71,10 @@ class Settings:
             raise unknown("kind of starts", self.starts, STARTS)
         if self.begin not in BEGINNINGS:
             raise unknown("beginning", self.begin, BEGINNINGS)
-        cut = fragments_of(recordings, world.robot, self.horizon, self.fragments)
+        if not 0 <= self.hardest <= 1:
+            raise DataError(f"hardest is {self.hardest}; expected a share from 0 to 1")
+        cut = fragments_of(recordings, world.robot, self.horizon, self._candidates)
+        cut = cut if len(cut) <= self.fragments else cut[self._chosen(cut, world)]
         return Problem(
             world,
             parameters,
@@ -74,6 +85,20 @@ class Settings:
             prior_weight=self.prior_weight,
             boxes={k: v for k, v in self.boxes.items() if matches(parameters, k)},
         )
+
+    @property
+    def _candidates(self) -> int:
+        return CANDIDATES * self.fragments if self.hardest else self.fragments
+
+    def _chosen(self, cut: Fragments, world: MujocoWorld) -> np.ndarray:
+        """Fragments that are repeated worst, and the others evenly spread."""
+        hard = round(self.hardest * self.fragments)
+        played = Simulator(world, []).play(cut, np.zeros((1, 0)))
+        error = (cut.weight * np.nan_to_num(played.q[0] - cut.real.q) ** 2).sum(axis=(1, 2))
+        order = np.argsort(-error)
+        rest = np.sort(order[hard:])
+        even = rest[np.linspace(0, len(rest) - 1, self.fragments - hard).round().astype(int)]
+        return np.sort(np.concatenate([order[:hard], even]))
 
 
 def matches(parameters: Sequence[Parameter], key: str) -> bool:
