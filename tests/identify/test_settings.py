@@ -24,10 +24,10 @@ def errors(settings: Settings, waves: list[Recording], robot: Robot) -> np.ndarr
 
 def test_the_hardest_stretches_can_be_preferred(pair: Robot, waves: list[Recording]) -> None:
     """As many are fitted, but they err more."""
-    even = errors(Settings(fragments=6, horizon=0.5), waves, pair)
-    hard = errors(Settings(fragments=6, horizon=0.5, hardest=0.5), waves, pair)
-    assert len(even) == len(hard) == 6
-    assert np.sort(hard)[3:].min() >= np.median(even)
+    even = errors(Settings(fragments=8, horizon=0.5), waves, pair)
+    hard = errors(Settings(fragments=8, horizon=0.5, hardest=0.5), waves, pair)
+    assert len(even) == len(hard) == 8
+    assert np.sort(hard)[4:].min() >= np.median(even)
     assert hard.mean() > even.mean()
 
 
