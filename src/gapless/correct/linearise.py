@@ -19,6 +19,9 @@ STEP = {"pos": 0.005, "turn": 0.01, "q": 0.005, "lin": 0.02, "ang": 0.05, "dq": 
 """Changes of a state (m, rad, m/s, rad/s): as large as the gap, so that dry friction, which answers
 nothing to a tiny change, has the slope that matters."""
 
+ON_THE_FLOOR = 0.05
+"""Share of those changes for a robot that stands: feet must neither leave the floor nor sink in."""
+
 TARGET = 0.02
 """Change of a target, rad."""
 
@@ -97,7 +100,7 @@ def _state_changes(states: State) -> np.ndarray:
     based = states.base_pos is not None
     position = ([STEP["pos"]] * 3 + [STEP["turn"]] * 3 if based else []) + [STEP["q"]] * joints
     velocity = ([STEP["lin"]] * 3 + [STEP["ang"]] * 3 if based else []) + [STEP["dq"]] * joints
-    return np.array(position + velocity)
+    return np.array(position + velocity) * (ON_THE_FLOOR if based else 1.0)
 
 
 def _sides(shape: tuple[int, ...]) -> np.ndarray:
