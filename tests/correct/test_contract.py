@@ -18,8 +18,10 @@ from hidden_pair import STEP
 def test_the_world_it_was_made_for_is_accepted(made, world: MujocoWorld) -> None:
     """Also at a multiple of its rate."""
     correction = made()
-    correction.contract.require(world)
-    correction.contract.require(world.at_rate(100))
+    for rate in (50.0, 100.0):
+        corrected = CorrectedWorld(world.at_rate(rate), None, [correction])
+        assert corrected.rate == rate
+        assert correction.fingerprint() in corrected.identity.effects_hash
 
 
 def test_another_robot_is_refused(made, pair: Robot) -> None:

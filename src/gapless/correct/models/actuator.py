@@ -11,11 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from gapless.correct.arrays import Array, transposed
-from gapless.correct.models.model import Inputs, Weights, columns_of_joints, dense, joint_layers
+from gapless.correct.models.mlp import Mlp
+from gapless.correct.models.model import Weights, columns_of_joints, dense, joint_layers
 
 
 @dataclass(frozen=True)
-class Actuator:
+class Actuator(Mlp):
     """Dense layers, as many as there are joints; a joint mask picks from their outputs.
 
     Attributes:
@@ -30,25 +31,12 @@ class Actuator:
     past: tuple[str, ...] = ("dq", "error")
     history: int = 6
 
-    @property
-    def inputs(self) -> dict[str, Inputs]:
-        """All in one; each joint picks its columns."""
-        return {"all": Inputs(self.now, self.past, self.history)}
-
-    @property
-    def frozen(self) -> tuple[str, ...]:
-        """All of it learns."""
-        return ()
-
     def initial(
         self, widths: dict[str, int], outputs: int, members: int, rng: np.random.Generator
     ) -> Weights:
         """Weights to begin with, (members, J, ...)."""
         joints, seen = self._columns(widths["all"]).shape
         return joint_layers("mlp", [seen, *self.sizes, 1], members, joints, rng, silent=True)
-
-    def hidden(self, copies: int, members: int) -> None:
-        """Nothing is remembered but the frames."""
 
     def __call__(
         self, weights: Weights, given: dict[str, Array], hidden: Array | None

@@ -13,6 +13,7 @@ import torch
 
 from gapless.correct.checkpoint import Checkpoint
 from gapless.correct.correction import Correction
+from gapless.correct.trainers.adam_state import adam_arrays, restore_adam, under
 from gapless.errors import GaplessError
 
 FIXED = (".mean", ".deviation")
@@ -106,8 +107,7 @@ class Learner:
         arrays = {f"now/{k}": v.detach().numpy() for k, v in self.weights.items()}
         arrays |= {f"start/{k}": v for k, v in self.start.weights.items()}
         arrays |= {f"best/{k}": v for k, v in self.best.weights.items()}
-        for i, moments in self._adam.state_dict()["state"].items():
-            arrays |= {f"adam/{i}/{k}": np.asarray(v) for k, v in moments.items()}
+        arrays |= adam_arrays(self._adam)
         facts = {"turn": self.turn, "iteration": self.iteration, "error": self.error}
         checkpoint.keep(arrays, facts)
 
@@ -119,20 +119,11 @@ class Learner:
         arrays, facts = kept
         self.turn, self.iteration = facts["turn"], facts["iteration"]
         self.error = facts["error"]
-        self._load(_under("now/", arrays))
-        self.start = self.start.with_weights(_under("start/", arrays))
-        self.best = self.best.with_weights(_under("best/", arrays))
-        moments: dict[int, dict[str, torch.Tensor]] = {}
-        for name, value in _under("adam/", arrays).items():
-            i, key = name.split("/", 1)
-            moments.setdefault(int(i), {})[key] = torch.tensor(value)
-        adam = self._adam.state_dict()
-        self._adam.load_state_dict({**adam, "state": moments})
+        self._load(under("now/", arrays))
+        self.start = self.start.with_weights(under("start/", arrays))
+        self.best = self.best.with_weights(under("best/", arrays))
+        restore_adam(self._adam, arrays)
         return True
-
-
-def _under(prefix: str, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from rsl_rl.algorithms import PPO
 from gapless.correct.checkpoint import Checkpoint
 from gapless.correct.correction import Correction
 from gapless.correct.task import Task
+from gapless.correct.trainers.adam_state import adam_arrays, restore_adam, under
 from gapless.correct.trainers.learner import NotFiniteError
 
 KEEP_SECONDS = 10.0
@@ -94,8 +95,7 @@ class Progress:
         arrays = {f"best/{k}": v for k, v in self.best.weights.items()}
         for name, model in (("actor", algorithm.actor), ("critic", algorithm.critic)):
             arrays |= {f"{name}/{k}": v.numpy() for k, v in model.state_dict().items()}
-        for i, moments in algorithm.optimizer.state_dict()["state"].items():
-            arrays |= {f"adam/{i}/{k}": np.asarray(v) for k, v in moments.items()}
+        arrays |= adam_arrays(algorithm.optimizer)
         facts = {k: getattr(self, k) for k in FACTS} | {"rate": algorithm.learning_rate}
         checkpoint.keep(arrays, facts)
 
@@ -108,19 +108,10 @@ class Progress:
         for name in FACTS:
             setattr(self, name, facts[name])
         algorithm = self.algorithm
-        self.best = self.start.with_weights(_under("best/", arrays))
+        self.best = self.start.with_weights(under("best/", arrays))
         for name, model in (("actor", algorithm.actor), ("critic", algorithm.critic)):
-            found = _under(f"{name}/", arrays)
+            found = under(f"{name}/", arrays)
             model.load_state_dict({k: torch.tensor(v) for k, v in found.items()})
-        moments: dict[int, dict[str, torch.Tensor]] = {}
-        for name, value in _under("adam/", arrays).items():
-            i, key = name.split("/")
-            moments.setdefault(int(i), {})[key] = torch.tensor(value)
-        adam = algorithm.optimizer
-        adam.load_state_dict({**adam.state_dict(), "state": moments})
+        restore_adam(algorithm.optimizer, arrays)
         algorithm.learning_rate = facts["rate"]
         return True
-
-
-def _under(prefix: str, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
