@@ -43,6 +43,13 @@ def test_the_seed_decides(many: list[Recording]) -> None:
     assert held[0] == held[1] != held[2]
 
 
+def test_motions_of_the_calibration_judge_last(many: list[Recording]) -> None:
+    """What it was fitted to flatters it; only where nothing else is left does that judge."""
+    seen = [f"m{i}" for i in range(9)]
+    assert names(divided(many, seen=seen).held_out) == {"m9", "m10", "m11"}
+    assert names(divided(many, 0.5, seen=seen).held_out) > {"m9", "m10", "m11"}
+
+
 def test_units_to_judge_by_teach_nothing(many: list[Recording]) -> None:
     """Unseen motions of an unseen unit."""
     split = divided(many, units=["3"])

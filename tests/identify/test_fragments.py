@@ -186,3 +186,13 @@ def test_a_clip_shorter_than_the_smoothing_starts_from_its_readings(
     """A cubic needs more samples than there are."""
     found = fragments_of([noisy.clip(50, 54)], so101, 0.04)
     np.testing.assert_array_equal(found.start.q[0], noisy.q[50])
+
+
+def test_only_a_logged_base_counts() -> None:
+    """One that is put on the floor by its feet is a guess; an arm has none."""
+    robot = Robot.load("go2", mount="free")
+    world = MujocoWorld(robot)
+    targets = np.tile(robot.joints.default, (50, 1))
+    logged = record(world, targets, "still", start=world.home())
+    guessed = replace(logged, channels={"imu_quat_wxyz": logged.channels["base_quat_wxyz"]})
+    assert fragments_of([logged, guessed], robot, 0.5).base_weight.tolist() == [1, 0]

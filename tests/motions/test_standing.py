@@ -7,7 +7,7 @@ import pytest
 
 from gapless.errors import DataError
 from gapless.motions.limits import check_motion
-from gapless.motions.standing import stand
+from gapless.motions.standing import stand, sway
 from gapless.robots import Kinematics, Robot
 from gapless.robots.joints import TrackingPoint
 
@@ -58,3 +58,14 @@ def test_too_short_a_motion_is_refused(seconds: float) -> None:
     """Fewer than two samples are none."""
     with pytest.raises(DataError, match=r"s at 50\.0 Hz is no motion"):
         stand(Robot.load("g1"), seconds, 50)
+
+
+def test_a_sway_moves_sideways_only() -> None:
+    """The arms hang, the body keeps its height, and it passes the checks."""
+    robot = Robot.load("g1", mount="free")
+    motion = sway(robot, 4.0, seed=2)
+    arms = robot.joints.pick(robot.joint_groups["arms"])
+    assert motion.name == "sway_2"
+    assert np.allclose(motion.q[:, arms], robot.joints.default[arms])
+    assert np.ptp(motion.q[:, robot.joints.index("left_hip_roll_joint")]) > 0.02
+    assert check_motion(motion, robot).ok

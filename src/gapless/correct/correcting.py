@@ -99,7 +99,8 @@ def correct(
         dataset: recordings of the robot, with commands.
         robot: the nominal robot, or a world of it.
         calibration: figures that the correction is learned on top of.
-        held_out: recordings to judge by, or the share of motions to keep back.
+        held_out: recordings to judge by, or the share of motions to keep back: those first that the
+            calibration was not fitted to.
         units: judge only by these units, and train only on the others.
         seed: of the split, the weights and the training.
         keep_anyway: return a correction even where held-out replays do not improve.
@@ -113,7 +114,8 @@ def correct(
     """
     began = time.perf_counter()
     chosen = Choices(**choices)
-    split = divided(dataset, held_out, units, seed)
+    seen = calibration.made_by.get("motions", ()) if calibration else ()
+    split = divided(dataset, held_out, units, seed, seen)
     world = world_for(robot, calibration, split.train[0].rate)
     contract = contract_for(
         world,

@@ -10,6 +10,7 @@ import numpy as np
 
 from gapless.correct.tangent import difference, moved
 from gapless.recordings.conditions import Conditions
+from gapless.robots import Robot
 from gapless.worlds.world import State, World
 
 COPIES = 4096
@@ -95,6 +96,14 @@ def slopes(world: World, path: Path, head: str, columns: np.ndarray, stride: int
     return Slopes(state[:, hold], output[:, hold])
 
 
+def output_step(robot: Robot, head: str, joint: int) -> float:
+    """Change of an output, rad or N·m."""
+    if head == "action":
+        return TARGET
+    limit = robot.joints.effort[joint]
+    return TORQUE * (limit if np.isfinite(limit) else 10.0)
+
+
 def _state_changes(states: State) -> np.ndarray:
     joints = states.q.shape[-1]
     based = states.base_pos is not None
@@ -124,11 +133,7 @@ def _by_output(
 ) -> np.ndarray:
     """(n, S, 2V) slope by one joint's target some steps ago, or its torque."""
     states = path.states[:, at]
-    size = TARGET
-    if head == "torque":
-        limit = world.robot.joints.effort[joint]
-        size = TORQUE * (limit if np.isfinite(limit) else 10.0)
-    change = size * _sides(states.q.shape[:2])
+    change = output_step(world.robot, head, joint) * _sides(states.q.shape[:2])
     end = _next(world, path, at, states, head, int(joint), lag, change)
     return difference(end, plain) / change[..., None]
 

@@ -64,10 +64,13 @@ class Network:
     ) -> tuple[Array, Array | None]:
         """The same from the inputs as they are."""
         raw, hidden = self.model(weights, self.normalised(weights, given), hidden)
+        return self.bounded(raw), hidden
+
+    def bounded(self, raw: Array) -> Array:
+        """Outputs of the joints that are corrected, within their bounds; `raw` is a model's."""
         if raw.shape[-1] > len(self.contract.outputs):
             raw = raw[..., self.contract.columns]
-        bound = like(np.array(self.contract.bound), raw)
-        return bound * tanh(raw), hidden
+        return like(np.array(self.contract.bound), raw) * tanh(raw)
 
     def limited(self, output: Array, before: Array) -> Array:
         """An output that changes no faster than the contract allows."""

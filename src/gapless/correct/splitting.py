@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,6 +31,7 @@ def divided(
     held_out: Recordings | float = 0.25,
     units: Sequence[str] = (),
     seed: int = 0,
+    seen: Collection[str] = (),
 ) -> Split:
     """Divide recordings by motion; units to judge by give nothing to training.
 
@@ -39,13 +40,14 @@ def divided(
         held_out: recordings to judge by, or the share of motions to keep back.
         units: judge only by these units, and train only on the others.
         seed: of the choice.
+        seen: motions that a calibration was fitted to; they judge only where others do not suffice.
     """
     usable = [r for r in (dataset[i] for i in range(len(dataset))) if not r.provenance.get("flags")]
     if not usable:
         raise DataError(f"none of {len(dataset)} recordings can be used; see gapless check")
     rng = np.random.default_rng(seed)
     if isinstance(held_out, int | float):
-        train, test = _by_motion(usable, float(held_out), rng)
+        train, test = _by_motion(usable, float(held_out), rng, seen)
     else:
         train, test = usable, [held_out[i] for i in range(len(held_out))]
     if units:
@@ -74,7 +76,7 @@ def refuse_leaks(train: Sequence[Recording], test: Sequence[Recording]) -> None:
 
 
 def _by_motion(
-    usable: list[Recording], share: float, rng: np.random.Generator
+    usable: list[Recording], share: float, rng: np.random.Generator, seen: Collection[str]
 ) -> tuple[list[Recording], list[Recording]]:
     if not 0 <= share < 1:
         raise DataError(f"held_out is {share}; expected a share from 0 to below 1")
@@ -86,7 +88,8 @@ def _by_motion(
             f"the dataset has one motion ({names[0]}), so none can be held out; record another, "
             "or pass --held-out 0 and judge it elsewhere"
         )
-    kept = set(rng.permutation(names)[: max(1, round(share * len(names)))].tolist())
+    drawn = sorted(rng.permutation(names).tolist(), key=lambda name: name in seen)
+    kept = set(drawn[: max(1, round(share * len(names)))])
     return [r for r in usable if r.name not in kept], [r for r in usable if r.name in kept]
 
 

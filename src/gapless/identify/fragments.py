@@ -34,6 +34,7 @@ class Fragments:
         before: H.
         real: recorded states, (n, T, ...), each the result of a command.
         weight: (n, T, J) 1 where a reading may be compared, 0 elsewhere.
+        base_weight: (n,) 1 where the base was logged, 0 where it is an estimate or there is none.
         conditions: payload and gains of each.
         recording: (n,) which recording each is of.
         names: of the recordings.
@@ -45,6 +46,7 @@ class Fragments:
     before: int
     real: State
     weight: np.ndarray
+    base_weight: np.ndarray
     conditions: tuple[Conditions, ...]
     recording: np.ndarray
     names: tuple[str, ...]
@@ -72,6 +74,7 @@ class Fragments:
             commands=self.commands[chosen],
             real=self.real[chosen],
             weight=self.weight[chosen],
+            base_weight=self.base_weight[chosen],
             conditions=tuple(self.conditions[i] for i in chosen),
             recording=self.recording[chosen],
         )
@@ -190,6 +193,7 @@ def _cut(
         before=before,
         real=_stack([aligned[i].state[at + after] for i, at in jobs]),
         weight=np.stack([aligned[i].mask[at + after].astype(float) for i, at in jobs]),
+        base_weight=np.array([float(aligned[i].base == "logged") for i, _ in jobs]),
         conditions=tuple(aligned[i].conditions for i, _ in jobs),
         recording=np.array([i for i, _ in jobs]),
         names=names,

@@ -12,7 +12,7 @@ from gapless.motions import postures, waves
 from gapless.motions.ellipsoid import ellipsoid
 from gapless.motions.motion import Motion
 from gapless.motions.shapes import rooms
-from gapless.motions.standing import stand
+from gapless.motions.standing import stand, sway
 from gapless.robots import Robot
 
 TOGETHER, EACH = 20.0, 10.0
@@ -66,6 +66,7 @@ CATALOGUE: dict[str, Maker] = {
     "ellipsoid": Maker(ellipsoid, "a foot or hand over the surface of an ellipsoid"),
     "optimal": Maker(_optimal, "what tells most about chosen parameters (D-optimal); minutes"),
     "stand": Maker(stand, "squats and sways over planted feet while the arms swing"),
+    "sway": Maker(sway, "wide sways over planted feet, arms still"),
 }
 """Name -> how it is made; `make` calls it."""
 

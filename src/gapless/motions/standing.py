@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from gapless.errors import DataError
@@ -65,6 +67,22 @@ def stand(
         q[:, leg] = follow(hung, foot, place - body, FLAT if len(leg) >= 6 else 0.0)[:, leg]
     _require_planted(kinematics, feet, q, home - body[:, None], robot.name)
     return Motion(f"stand_{seed}", robot.joints.names, rate, q, source=f"stand, seed {seed}")
+
+
+def sway(
+    robot: Robot, seconds: float, rate: float | None = None, *, seed: int = 0, reach: float = 0.02
+) -> Motion:
+    """Sway widely with still arms and no squats: unlike `stand`, to judge what was learned on it.
+
+    Args:
+        robot: one with feet.
+        seconds: length.
+        rate: samples per second; the robot's own by default.
+        seed: of frequencies and phases.
+        reach: of the body, forwards and sideways, m.
+    """
+    found = stand(robot, seconds, rate, seed=seed, depth=0.0, sway=reach, amplitude=0.0)
+    return replace(found, name=f"sway_{seed}", source=f"sway, seed {seed}")
 
 
 def _feet(robot: Robot) -> list[TrackingPoint]:

@@ -30,6 +30,14 @@ def test_every_head_learns_most_of_a_weak_gain(task: Task, head: str) -> None:
     assert task.error(found) < 0.5 * task.error(None)
 
 
+def test_one_joint_of_a_model_that_has_a_network_for_each(task: Task) -> None:
+    """Only the joint that is asked for is corrected."""
+    contract = contract_for(task.world, 50, model="actuator", joints=("elbow_flex",))
+    found = trainer_of("inverse", QUICK).train(task, untrained(contract, task), Run())
+    assert found.contract.outputs == ("elbow_flex",)
+    assert task.error(found) < 0.9 * task.error(None)
+
+
 def test_torques_by_gauss_newton(task: Task) -> None:
     """The way through the simulator, for worlds whose torques cannot be formed."""
     trainer = trainer_of("inverse", QUICK | {"target": "gauss-newton"})

@@ -79,7 +79,7 @@ class Gradient:
         data = self._data(task, learner.start, learner.turn)
         loss = Loss(self.velocity, self.size, self.outlier)
         with torch.no_grad():
-            scale = float(loss.of_error(data.error, data.weight).mean())
+            scale = float(loss.of_error(data.error, data.weight, data.base_weight).mean())
         network, kept = learner.start.network, time.monotonic()
         rate = self.rate * 0.5**learner.turn
         while learner.iteration < self.iterations:

@@ -29,14 +29,14 @@ class Loss:
     size: float = 1e-3
     outlier: float = 0.03
 
-    def of_error(self, error: Tensor, weight: Tensor) -> Tensor:
-        """(members,) loss of (members, n, 2V) errors of one step."""
+    def of_error(self, error: Tensor, weight: Tensor, base: Tensor) -> Tensor:
+        """(members,) loss of (members, n, 2V) errors of one step, joints and bases weighed."""
         half, joints = error.shape[-1] // 2, weight.shape[-1]
         position, velocity = error[..., :half], error[..., half:]
         loss = _robust(position, self.outlier) + self.velocity * velocity**2
         joint = (weight * loss[..., half - joints :]).mean((-1, -2))
         # A base's position and turn count like a joint each.
-        return joint if half == joints else joint + loss[..., :6].mean((-1, -2))
+        return joint if half == joints else joint + (base * loss[..., :6].mean(-1)).mean(-1)
 
     def of_output(self, output: Tensor, bound: Tensor) -> Tensor:
         """(members,) loss of (members, n, K) outputs of one step."""
@@ -91,7 +91,8 @@ def replay_loss(
         change = torch.einsum("nij,mnj->mni", data.by_state[t], change)
         for by_output, given in zip(data.by_output[t], recent, strict=True):
             change = change + torch.einsum("nik,mnk->mni", by_output, given)
-        total = total + loss.of_error(data.error[t] + change, data.weight[t]) / scale
+        missed = loss.of_error(data.error[t] + change, data.weight[t], data.base_weight[t])
+        total = total + missed / scale
         total = total + loss.of_output(output, bound)
     return total / data.steps
 

@@ -168,14 +168,14 @@ def in_rounds(
 def regression_loss(network: Network, weights: dict[str, Tensor], lesson: Lesson) -> Tensor:
     """(members,) mean miss over all steps, relative to the size of the outputs."""
     steps, copies = lesson.output.shape[:2]
-    members, bound = network.contract.members, _tensor(np.array(network.contract.bound))
+    members = network.contract.members
     begun = network.model.hidden(copies, members)
     hidden = None if begun is None else _tensor(begun)
     given = network.normalised(weights, lesson.inputs)
     total = lesson.output.new_zeros(members)
     for t in range(steps):
         raw, hidden = network.model(weights, {k: v[t] for k, v in given.items()}, hidden)
-        miss = (bound * raw.tanh() - lesson.output[t]) / lesson.scale
+        miss = (network.bounded(raw) - lesson.output[t]) / lesson.scale
         total = total + (lesson.weight[t] * _robust(miss)).sum((-1, -2))
     return total / lesson.weight.sum().clamp(min=1.0)
 

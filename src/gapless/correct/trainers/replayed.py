@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from gapless.correct import signals as looked_at
+from gapless.correct.agreement import believed, without_doubtful
 from gapless.correct.correction import Correction
 from gapless.correct.linearise import Path, Slopes, slopes
 from gapless.correct.tangent import difference
@@ -28,6 +29,7 @@ class Replayed:
         output: (T, n, K) what the correction gave.
         error: (T, n, 2V) played minus recorded, after each step.
         weight: (T, n, J) 1 where a reading may be compared.
+        base_weight: (T, n) 1 where the base was logged: an estimate of it must not be learned.
         by_state: (T, n, 2V, 2V).
         by_output: (T, L, n, 2V, K).
     """
@@ -38,6 +40,7 @@ class Replayed:
     output: Tensor
     error: Tensor
     weight: Tensor
+    base_weight: Tensor
     by_state: Tensor
     by_output: Tensor
 
@@ -58,6 +61,7 @@ class Replayed:
             self.output[:, which],
             self.error[:, which],
             self.weight[:, which],
+            self.base_weight[:, which],
             self.by_state[:, which],
             self.by_output[:, :, which],
         )
@@ -78,7 +82,9 @@ def replayed(world: World, windows: Windows, correction: Correction, stride: int
         torques[..., contract.columns] = played.output
     path = Path(played.states, targets, torques, before, windows.fragments.conditions)
     found = slopes(world, path, contract.head, contract.columns, stride)
-    return _tensors(windows, played.states, played.output, played.valid, found)
+    held = believed(world, path, found, contract.head, contract.columns)
+    valid = played.valid[:, 1:] * held
+    return _tensors(windows, played.states, played.output, valid, without_doubtful(found, held))
 
 
 def _tensors(
@@ -88,7 +94,7 @@ def _tensors(
     now = looked_at.of_state(states)
     if states.base_pos is not None:
         now["velocity_change"] = looked_at.velocity_change(states)
-    weight = windows.fragments.weight * valid[:, 1:, None]
+    weight = windows.fragments.weight * valid[..., None]
     return Replayed(
         signals={k: _time_first(v) for k, v in now.items()},
         target=_time_first(windows.targets[:, windows.before :]),
@@ -96,6 +102,7 @@ def _tensors(
         output=_time_first(output),
         error=_time_first(np.where(np.isfinite(error), error, 0.0)),
         weight=_time_first(weight),
+        base_weight=_time_first(windows.fragments.base_weight[:, None] * valid),
         by_state=_time_first(found.state),
         by_output=_tensor(np.moveaxis(found.output, 0, 2)),
     )
