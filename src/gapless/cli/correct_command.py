@@ -35,12 +35,14 @@ class _Job:
     Attributes:
         train: recordings to train on, and to judge by where that is a share.
         judged_by: recordings to judge by, or the share of motions to keep back.
+        seen: motions that the calibration was fitted to.
         split: the recordings by their use.
         world: calibrated, without the correction.
     """
 
     train: Dataset
     judged_by: Dataset | float
+    seen: list[str]
     split: Split
     world: MujocoWorld
 
@@ -99,7 +101,9 @@ def _check(args: Correct) -> None:
 
 def _job(args: Correct) -> _Job:
     """Recordings, their split, and the calibrated world."""
+    from gapless.correct.correcting import fitted_motions
     from gapless.correct.splitting import divided
+    from gapless.identify import Calibration
     from gapless.worlds import MujocoWorld
 
     dataset = Dataset.open(args.dataset)
@@ -112,8 +116,10 @@ def _job(args: Correct) -> _Job:
         others = calibrated(nominal, others, args.calibration, args.loaded)[2]
     world = MujocoWorld(robot, dataset.rate, effects=effects, physics_step=args.physics_step)
     if args.transfer:
-        return _Job(train, others, _never_trained_on(args, train), world)
-    return _Job(train, others, divided(train, others, args.units, args.seed), world)
+        return _Job(train, others, [], _never_trained_on(args, train), world)
+    seen = fitted_motions(Calibration.load(args.calibration) if args.calibration else None)
+    split = divided(train, others, args.units, args.seed, seen)
+    return _Job(train, others, seen, split, world)
 
 
 def _trained(args: Correct, job: _Job, progress: Path) -> Correction:
@@ -139,6 +145,7 @@ def _trained(args: Correct, job: _Job, progress: Path) -> Correction:
             job.world,
             held_out=job.judged_by,
             units=args.units,
+            seen=job.seen,
             seed=args.seed,
             keep_anyway=args.keep_anyway,
             checkpoint=progress,

@@ -2,7 +2,7 @@
 
 A foot that lands, or a joint that comes loose, makes slopes of single steps that multiply to
 nonsense within a few steps. Each trajectory is therefore played once more with a small offset, and
-believed as long as its slopes foretell the difference.
+believed, position by position, as long as its slopes foretell the difference.
 """
 
 from __future__ import annotations
@@ -14,30 +14,22 @@ from gapless.correct.tangent import difference
 from gapless.worlds.world import World
 
 MISS = 1.0
-"""Slopes may miss the largest change of a joint so far by this share of it."""
+"""Slopes may miss a position by this share of the largest change that any has had so far."""
 
 
 def believed(
     world: World, path: Path, slopes: Slopes, head: str, columns: np.ndarray
 ) -> np.ndarray:
-    """(n, T) True up to the step from which on slopes mislead."""
-    n, steps = len(path.targets), path.steps
+    """(n, T, V) True for every position up to the step from which on its slopes mislead."""
+    half, steps = slopes.state.shape[-1] // 2, path.steps
     if head == "state":
-        return np.ones((n, steps), bool)
-    signs = np.random.default_rng(0).choice([-1.0, 1.0], (n, len(columns)))
+        return np.ones((len(path.targets), steps, half), bool)
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], (len(path.targets), len(columns)))
     offset = signs * np.array([output_step(world.robot, head, int(j)) for j in columns])
-    came = _change(world, path, head, columns, offset)
-    told = _foretold(slopes, offset, steps)
-    joints = slice(came.shape[-1] // 2 - path.states.q.shape[-1], came.shape[-1] // 2)
-    size = np.maximum.accumulate(np.abs(came[..., joints]).max(-1), axis=1)
-    miss = np.abs(told - came)[..., joints].max(-1)
-    return np.logical_and.accumulate(miss <= MISS * size, axis=1)
-
-
-def without_doubtful(slopes: Slopes, held: np.ndarray) -> Slopes:
-    """Slopes that say nothing where they are not believed."""
-    keep = held[..., None, None]
-    return Slopes(np.where(keep, slopes.state, 0.0), np.where(keep[..., None], slopes.output, 0.0))
+    came = _change(world, path, head, columns, offset)[..., :half]
+    told = _foretold(slopes, offset, steps)[..., :half]
+    size = np.maximum.accumulate(np.abs(came).max(-1, keepdims=True), axis=1)
+    return np.logical_and.accumulate(np.abs(told - came) <= MISS * size, axis=1)
 
 
 def _change(

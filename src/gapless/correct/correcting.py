@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -86,6 +86,7 @@ def correct(
     *,
     held_out: Recordings | float = 0.25,
     units: Sequence[str] = (),
+    seen: Collection[str] = (),
     seed: int = 0,
     keep_anyway: bool = False,
     checkpoint: Path | None = None,
@@ -99,9 +100,10 @@ def correct(
         dataset: recordings of the robot, with commands.
         robot: the nominal robot, or a world of it.
         calibration: figures that the correction is learned on top of.
-        held_out: recordings to judge by, or the share of motions to keep back: those first that the
-            calibration was not fitted to.
+        held_out: recordings to judge by, or the share of motions to keep back.
         units: judge only by these units, and train only on the others.
+        seen: motions that a world's figures were fitted to, those of the calibration included; they
+            are kept back only where others do not suffice.
         seed: of the split, the weights and the training.
         keep_anyway: return a correction even where held-out replays do not improve.
         checkpoint: file that keeps progress; the same call goes on from it.
@@ -114,8 +116,7 @@ def correct(
     """
     began = time.perf_counter()
     chosen = Choices(**choices)
-    seen = calibration.made_by.get("motions", ()) if calibration else ()
-    split = divided(dataset, held_out, units, seed, seen)
+    split = divided(dataset, held_out, units, seed, {*seen, *fitted_motions(calibration)})
     world = world_for(robot, calibration, split.train[0].rate)
     contract = contract_for(
         world,
@@ -141,6 +142,11 @@ def correct(
     if found.held_out is not None and not found.held_out.improved and not keep_anyway:
         raise NotImprovedError(found)
     return found
+
+
+def fitted_motions(calibration: Calibration | None) -> list[str]:
+    """Motions that a calibration was fitted to."""
+    return [] if calibration is None else list(calibration.made_by.get("motions", ()))
 
 
 def world_for(robot: Robot | World, calibration: Calibration | None, rate: float) -> World:

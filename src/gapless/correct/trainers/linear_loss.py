@@ -15,6 +15,11 @@ from gapless.correct.trainers.replayed import Replayed
 Tensor = torch.Tensor
 
 
+FAR = 1e3
+"""Changes are cut here. Where slopes say as much they are not believed, and weigh nothing; but
+nothing times infinity would be no number."""
+
+
 @dataclass(frozen=True)
 class Loss:
     """What is made small.
@@ -91,6 +96,7 @@ def replay_loss(
         change = torch.einsum("nij,mnj->mni", data.by_state[t], change)
         for by_output, given in zip(data.by_output[t], recent, strict=True):
             change = change + torch.einsum("nik,mnk->mni", by_output, given)
+        change = change.clamp(-FAR, FAR)
         missed = loss.of_error(data.error[t] + change, data.weight[t], data.base_weight[t])
         total = total + missed / scale
         total = total + loss.of_output(output, bound)

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from gapless.correct import signals as looked_at
-from gapless.correct.agreement import believed, without_doubtful
+from gapless.correct.agreement import believed
 from gapless.correct.correction import Correction
 from gapless.correct.linearise import Path, Slopes, slopes
 from gapless.correct.tangent import difference
@@ -83,26 +83,27 @@ def replayed(world: World, windows: Windows, correction: Correction, stride: int
     path = Path(played.states, targets, torques, before, windows.fragments.conditions)
     found = slopes(world, path, contract.head, contract.columns, stride)
     held = believed(world, path, found, contract.head, contract.columns)
-    valid = played.valid[:, 1:] * held
-    return _tensors(windows, played.states, played.output, valid, without_doubtful(found, held))
+    held &= played.valid[:, 1:, None]
+    return _tensors(windows, played.states, played.output, held, found)
 
 
 def _tensors(
-    windows: Windows, states: State, output: np.ndarray, valid: np.ndarray, found: Slopes
+    windows: Windows, states: State, output: np.ndarray, held: np.ndarray, found: Slopes
 ) -> Replayed:
     error = difference(states[:, 1:], windows.real)
     now = looked_at.of_state(states)
     if states.base_pos is not None:
         now["velocity_change"] = looked_at.velocity_change(states)
-    weight = windows.fragments.weight * valid[..., None]
+    joints = windows.fragments.weight.shape[-1]
+    base = windows.fragments.base_weight[:, None] * held[..., :-joints].all(-1)
     return Replayed(
         signals={k: _time_first(v) for k, v in now.items()},
         target=_time_first(windows.targets[:, windows.before :]),
         payload=_tensor(looked_at.payloads(windows.fragments.conditions)),
         output=_time_first(output),
         error=_time_first(np.where(np.isfinite(error), error, 0.0)),
-        weight=_time_first(weight),
-        base_weight=_time_first(windows.fragments.base_weight[:, None] * valid),
+        weight=_time_first(windows.fragments.weight * held[..., -joints:]),
+        base_weight=_time_first(base),
         by_state=_time_first(found.state),
         by_output=_tensor(np.moveaxis(found.output, 0, 2)),
     )
