@@ -28,7 +28,7 @@ HORIZONS = (0.25, 0.5, 1.0)
 STEP = 0.004
 USUAL: dict[str, Any] = {"horizons": (0.25, 0.5), "iterations": 80, "samples": 3000, "batch": 48}
 SWEEPS: dict[str, dict[str, dict[str, Any]]] = {
-    "data, s": {str(s): {"data": s} for s in (30, 60, 120, 240)},
+    "data, s": {"60": {"data": 60}, "120": {"data": 120}, "all (272)": {}},
     "longest window, s": {
         "0.1": {"horizons": (0.05, 0.1)},
         "0.25": {"horizons": (0.1, 0.25)},

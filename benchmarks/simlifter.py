@@ -90,7 +90,8 @@ def corrected(
     if calibration:
         choices = {"trainer_settings": GENTLE, **choices}
     found = correct(data.train, data.robot, calibration, held_out=0.0, seed=seed, **choices)
-    return CorrectedWorld(MujocoWorld(data.robot), calibration, [found])
+    world = MujocoWorld(data.robot, data.train.rate)
+    return CorrectedWorld(world, calibration, [found])
 
 
 def by_payload(data: Bench, world: World) -> dict[str, float]:

@@ -25,6 +25,7 @@ ORDER = [
     "measure",
     "identify",
     "correct",
+    "close",
     "collect",
     "cli",
 ]

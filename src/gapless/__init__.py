@@ -6,6 +6,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gapless.close import Run as Run
+    from gapless.close import close as close
     from gapless.correct import CorrectedWorld as CorrectedWorld
     from gapless.correct import Correction as Correction
     from gapless.correct import correct as correct
@@ -50,6 +52,8 @@ _HOME = {
     "Correction": "correct",
     "CorrectedWorld": "correct",
     "correct": "correct",
+    "Run": "close",
+    "close": "close",
 }
 __version__ = "0.1.0"
 
@@ -59,7 +63,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'gapless' has no attribute {name!r}")
     package = import_module(f"gapless.{_HOME[name]}")
-    # `measure`, `identify` and `correct` are packages that can be called: always the same object.
+    # `measure`, `identify`, `correct`, `close` are packages that can be called: the same object.
     return package if name == _HOME[name] else getattr(package, name)
 
 

@@ -9,6 +9,7 @@ from gapless import __version__
 from gapless.errors import GaplessError, unknown
 
 VERBS = {
+    "close": "do it all: check, measure, identify, learn, verify, write the corrected simulator",
     "robots": "list the built-in robots, or show one",
     "import": "turn a robot's logs into a dataset",
     "check": "say what is wrong with a dataset",

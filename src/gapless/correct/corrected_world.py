@@ -98,6 +98,10 @@ class CorrectedWorld:
         other.usage = self.usage
         return other
 
+    def home(self, copies: int = 1) -> State:
+        """The default pose at rest; on a floor, standing."""
+        return self._world.home(copies)
+
     def reset(
         self,
         state: State,

@@ -144,6 +144,10 @@ class World(Protocol):
         """A world of its own with the same figures: its copies are not this one's."""
         ...
 
+    def home(self, copies: int = 1) -> State:
+        """The default pose at rest; on a floor, standing."""
+        ...
+
     def reset(
         self,
         state: State,

@@ -1,0 +1,83 @@
+"""`gapless close`: the whole loop, from recordings to a corrected simulator and a report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+
+from gapless.cli.correction_option import literal
+from gapless.cli.robot_option import robot_of
+from gapless.cli.stopping import stoppable, stopped
+from gapless.cli.terminal import check_outputs, console, parse, save_json, spinner
+from gapless.errors import GaplessError
+from gapless.recordings import Dataset
+
+
+@dataclass(frozen=True)
+class Close:
+    """Check, measure, identify, learn what is left, and keep what helps on held-out motions.
+
+    Stopped or killed, the same command goes on where it was.
+    """
+
+    dataset: Annotated[Path, tyro.conf.Positional]
+    """Folder of a dataset; make one with gapless import or gapless collect."""
+    out: Path
+    """Folder of the run."""
+    robot: str | None = None
+    """Built-in robot or path of an .xml, .urdf or .toml; the dataset's own by default."""
+    mount: str | None = None
+    """free, fixed, or the link that is clamped; as the recordings say by default."""
+    lock: tuple[str, ...] = ()
+    """Joints or joint groups to weld at their default angle."""
+    set: tuple[str, ...] = ()
+    """Other choices than those made by themselves, e.g. horizon=0.5, model=operator,
+    'parameters=["kp","frictionloss"]', held_out=0.3, 'units=["4"]'."""
+    restart: bool = False
+    """Forget an earlier run in that folder."""
+    json: Path | None = None
+    """File for the summary; it is also in the run."""
+
+
+def run(arguments: list[str]) -> int:
+    """Parse and run."""
+    args = parse(Close, "close", arguments)
+    from gapless.close import close
+
+    check_outputs(args.json)
+    dataset = Dataset.open(args.dataset)
+    robot = robot_of(dataset, args.robot, args.mount, args.lock)
+    try:
+        with stoppable(), spinner("closing") as say:
+            found = close(
+                dataset,
+                robot,
+                args.out,
+                source=args.robot or dataset.robot,
+                restart=args.restart,
+                watch=lambda stage, text: say(f"{stage}: {text}"),
+                **_others(args.set),
+            )
+    except KeyboardInterrupt as stop:
+        return stopped(stop, (args.out / "run.json").exists())
+    for note in found.facts["notes"]:
+        console(stderr=True).print(f"note: {note}")
+    console().print(found)
+    save_json(args.json, found.summary)
+    console(stderr=True).print(f"run written to {args.out}; its simulator: {args.out / 'use.py'}")
+    return 0
+
+
+def _others(texts: tuple[str, ...]) -> dict[str, Any]:
+    """KEY=VALUE pairs; a value is a JSON literal, or a plain word."""
+    found = {}
+    for text in texts:
+        name, _, value = text.partition("=")
+        if not name or not value:
+            raise GaplessError(f"--set {text!r} is not understood; expected CHOICE=VALUE")
+        told = literal(value)
+        found[name] = tuple(told) if isinstance(told, list) else told
+    return found

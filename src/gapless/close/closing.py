@@ -1,0 +1,149 @@
+"""close(): check, split, measure, identify, learn what is left, verify, and keep what helps."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from gapless.artifact import write_json, write_text_atomic
+from gapless.close.choices import Choices, suited
+from gapless.close.run import Run
+from gapless.close.snippet import SNIPPET
+from gapless.close.stages import Job, Watch
+from gapless.correct.correcting import fingerprint
+from gapless.correct.splitting import Split, divided
+from gapless.errors import DataError
+from gapless.recordings.checks import check_dataset
+from gapless.recordings.recording import Recording, Recordings
+from gapless.robots import Robot
+
+PIECES = 4
+"""Stretches that a single motion is cut into, so that one can be held out."""
+
+
+def close(
+    dataset: Recordings,
+    robot: Robot,
+    out: str | Path,
+    *,
+    source: str | None = None,
+    restart: bool = False,
+    watch: Watch | None = None,
+    **others: Any,
+) -> Run:
+    """Close the gap between a robot and its simulator.
+
+    Args:
+        dataset: recordings of the robot, with commands.
+        robot: the nominal robot.
+        out: folder of the run; the same call goes on where an earlier one was stopped.
+        source: name or file that the robot was loaded from; its name by default.
+        restart: forget an earlier run in that folder.
+        watch: told how far it is.
+        others: fields of `Choices` that are to be otherwise than `suited` has them.
+    """
+    say = watch or (lambda *_: None)
+    say("check", "reading")
+    recordings, notes = usable(dataset)
+    chosen = suited(recordings, robot).with_others(others)
+    split = divided(recordings, chosen.held_out, chosen.units, chosen.seed)
+    facts = _facts(dataset, recordings, robot, source, chosen, split, notes)
+    job = Job(Run.begin(Path(out), facts, restart), robot, chosen, split, say)
+    job.run.stage("check", lambda: check_dataset(recordings, robot).to_dict())
+    raw = job.run.stage("raw", lambda: job.measured(job.world(), "raw", attribution=True))
+    identified = job.run.stage("identified", lambda: job.identified(raw))
+    corrected = job.run.stage("corrected", lambda: job.corrected(identified, raw))
+    stages = {"raw": raw, "identified": identified, "corrected": corrected}
+    job.run.stage("summary", lambda: summary(stages, chosen))
+    _publish(job.run)
+    return job.run
+
+
+def usable(dataset: Recordings) -> tuple[list[Recording], list[str]]:
+    """Recordings fit for learning; a single motion is cut into pieces."""
+    found = [dataset[i] for i in range(len(dataset))]
+    found = [r for r in found if not r.provenance.get("flags") and r.target is not None]
+    if not found:
+        raise DataError("no recording can be used; see gapless check")
+    if len({r.name for r in found}) > 1:
+        return found, []
+    pieces = [
+        replace(r.clip(k * len(r) // PIECES, (k + 1) * len(r) // PIECES), name=f"{r.name}#{k + 1}")
+        for r in found
+        for k in range(PIECES)
+    ]
+    note = (
+        f"there is one motion only ({found[0].name}), so whole motions cannot be held out: it was "
+        f"cut into {PIECES} pieces, of which one judges. Record other motions to be sure"
+    )
+    return pieces, [note]
+
+
+def summary(stages: dict[str, dict[str, Any]], chosen: Choices) -> dict[str, Any]:
+    """Error of each stage, all and by payload, and how much less than raw."""
+    rows = {}
+    for name, found in stages.items():
+        if "gap" not in found:
+            rows[name] = {"kept": False, "why": found.get("why", "")}
+            continue
+        at = next(s for s in found["gap"]["summary"] if s["horizon"] == chosen.horizon)
+        payloads = {load: mean["value"] for load, mean in at["by"]["payload"].items()}
+        rows[name] = {
+            "error": found["error"],
+            "payloads": payloads,
+            "kept": found.get("kept", True),
+            "why": found.get("why", ""),
+        }
+    return {"horizon": chosen.horizon, "metric": "mpjae", "unit": "rad", "rows": rows}
+
+
+def _facts(
+    dataset: Recordings,
+    recordings: list[Recording],
+    robot: Robot,
+    source: str | None,
+    chosen: Choices,
+    split: Split,
+    notes: list[str],
+) -> dict[str, Any]:
+    names = {
+        "train": sorted({r.name for r in (*split.train, *split.validation)}),
+        "held_out": sorted({r.name for r in split.held_out}),
+    }
+    choices = {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(chosen).items()}
+    return _as_json(
+        {
+            "robot": {
+                "source": source or robot.name,
+                "mount": robot.mount,
+                "lock": list(robot.locked),
+            },
+            "data": {
+                "path": str(getattr(dataset, "path", "")),
+                "rate": recordings[0].rate,
+                "recordings": len(recordings),
+                "seconds": round(sum(r.duration for r in recordings), 1),
+                "fingerprint": fingerprint(recordings),
+            },
+            "choices": choices,
+            "split": names,
+            "notes": notes,
+        }
+    )
+
+
+def _as_json(facts: dict[str, Any]) -> dict[str, Any]:
+    """As it is read back: JSON has lists, not tuples."""
+    return json.loads(json.dumps(facts))
+
+
+def _publish(run: Run) -> None:
+    """Write what other tools use: MJCF, randomisation ranges, a program that loads the world."""
+    calibration = run.calibration
+    if calibration is not None:
+        write_text_atomic(run.path / "robot.xml", calibration.to_mjcf(run.robot))
+        ranges = {name: list(pair) for name, pair in calibration.ranges().items()}
+        write_json(run.path / "ranges.json", ranges)
+    write_text_atomic(run.path / "use.py", SNIPPET)

@@ -1,0 +1,119 @@
+"""A Run: the folder that `close` fills, stage by stage, and what can be done with it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gapless.artifact import provenance, read_json, write_json
+from gapless.correct import CorrectedWorld, Correction
+from gapless.errors import ArtifactError, FormatError
+from gapless.identify import Calibration
+from gapless.robots import Robot
+from gapless.worlds.mujoco import MujocoWorld
+
+FORMAT = "gapless run 1"
+FACTS, CALIBRATION, CORRECTION = "run.json", "calibration.json", "correction"
+STAGES = ("check", "raw", "identified", "corrected")
+"""In the order they are done; each writes one JSON file of its name."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A folder with everything that was found; complete when `summary` is there.
+
+    Attributes:
+        path: of the folder.
+        facts: robot, data, choices, split, software.
+    """
+
+    path: Path
+    facts: dict[str, Any]
+
+    @classmethod
+    def begin(cls, path: Path, facts: dict[str, Any], restart: bool = False) -> Run:
+        """Begin a run, or go on with one that asked the same.
+
+        Raises:
+            ArtifactError: the folder holds something else.
+        """
+        file = path / FACTS
+        if file.exists() and restart:
+            shutil.rmtree(path)
+        if file.exists():
+            before = cls.open(path).facts
+            wrong = [k for k, v in facts.items() if before.get(k) != v]
+            if wrong:
+                raise ArtifactError(
+                    f"{path} is a run that asked something else: {', '.join(wrong)} differ. Choose "
+                    "another --out, or pass --restart to start over"
+                )
+            return cls(path, before)
+        if path.exists() and any(path.iterdir()):
+            raise ArtifactError(f"{path} is not empty and is no run; choose another --out")
+        path.mkdir(parents=True, exist_ok=True)
+        write_json(file, {"format": FORMAT, **facts, "made_by": provenance(time=True)})
+        return cls.open(path)
+
+    @classmethod
+    def open(cls, path: str | Path) -> Run:
+        """Open a folder that `close` made, finished or not."""
+        path = Path(path)
+        if not (path / FACTS).is_file():
+            raise ArtifactError(
+                f"{path} is no run: it has no {FACTS}; make one with gapless close DATA --out RUN"
+            )
+        facts = read_json(path / FACTS)
+        if not isinstance(facts, dict) or facts.get("format") != FORMAT:
+            raise FormatError(f"{path / FACTS} is no run of this version ({FORMAT!r})")
+        return cls(path, facts)
+
+    def stage(self, name: str, find: Callable[[], dict[str, Any]] | None = None) -> dict[str, Any]:
+        """What a stage found; done now where it is not there yet. Without `find`, {} where not."""
+        file = self.path / f"{name}.json"
+        if file.exists():
+            return read_json(file)
+        if find is None:
+            return {}
+        found = find()
+        write_json(file, found)
+        return read_json(file)
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """Errors of every stage and what was kept; {} where the run is not finished."""
+        return self.stage("summary")
+
+    @property
+    def robot(self) -> Robot:
+        """The nominal robot."""
+        told = self.facts["robot"]
+        return Robot.load(told["source"], mount=told["mount"], lock=told["lock"])
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """The identified figures, where they help."""
+        kept = self.stage("identified").get("kept")
+        return Calibration.load(self.path / CALIBRATION) if kept else None
+
+    @property
+    def correction(self) -> Correction | None:
+        """The learned correction, where it helps."""
+        kept = self.stage("corrected").get("kept")
+        return Correction.load(self.path / CORRECTION) if kept else None
+
+    def world(self) -> CorrectedWorld:
+        """The simulator that behaves like the robot."""
+        choices, correction = self.facts["choices"], self.correction
+        bare = MujocoWorld(
+            self.robot, self.facts["data"]["rate"], physics_step=choices["physics_step"]
+        )
+        return CorrectedWorld(bare, self.calibration, [correction] if correction else [])
+
+    def __rich__(self) -> Any:
+        from gapless.close.table import summary_table
+
+        return summary_table(self)

@@ -1,0 +1,16 @@
+"""The program in a run's folder that loads its corrected simulator."""
+
+SNIPPET = '''"""The simulator that behaves like the robot: reset it, step it, look at it."""
+
+from pathlib import Path
+
+import gapless
+
+run = gapless.Run.open(Path(__file__).parent)
+world = run.world()  # nominal robot + calibration + correction
+joints = world.robot.joints.names  # the order of every column
+state = world.home(copies=4)
+world.reset(state)
+for _ in range(50):
+    state = world.step(state.q)  # your targets here: rad, (copies, joints)
+'''

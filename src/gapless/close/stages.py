@@ -1,0 +1,130 @@
+"""The stages of a run: each returns what its file will hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from gapless.close.choices import Choices
+from gapless.close.run import CALIBRATION, CORRECTION, Run
+from gapless.correct import CorrectedWorld, Correction, correct
+from gapless.correct.splitting import Split
+from gapless.errors import GaplessError
+from gapless.identify import Calibration, Settings, identify
+from gapless.measure import Gap, measure
+from gapless.recordings.recording import Recording
+from gapless.robots import Robot
+from gapless.worlds.mujoco import MujocoWorld
+from gapless.worlds.world import World
+
+Watch = Callable[[str, str], None]
+"""Told the stage and how far it is."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What the stages share.
+
+    Attributes:
+        run: the folder.
+        robot: the nominal one.
+        chosen: how the gap is closed.
+        split: the recordings by their use.
+        say: told how far a stage is.
+    """
+
+    run: Run
+    robot: Robot
+    chosen: Choices
+    split: Split
+    say: Watch
+
+    def world(
+        self, calibration: Calibration | None = None, *corrections: Correction
+    ) -> MujocoWorld | CorrectedWorld:
+        """The nominal world, or with what was found."""
+        bare = MujocoWorld(self.robot, self.train[0].rate, physics_step=self.chosen.physics_step)
+        return (
+            CorrectedWorld(bare, calibration, corrections) if calibration or corrections else bare
+        )
+
+    @property
+    def train(self) -> list[Recording]:
+        """All that does not judge."""
+        chosen = {id(r): r for r in (*self.split.train, *self.split.validation)}
+        return list(chosen.values())
+
+    def measured(self, world: World, stage: str, attribution: bool = False) -> dict[str, Any]:
+        """The gap on the motions that judge."""
+        self.say(stage, "measuring")
+        horizons = [h for h in (0.25, 0.5, 1.0) if h < self.chosen.horizon]
+        gap: Gap = measure(
+            self.split.held_out,
+            world,
+            horizons=(*horizons, self.chosen.horizon, "full"),
+            attribution=attribution,
+        )
+        return {"gap": gap.to_dict(), "error": gap.mean("mpjae", self.chosen.horizon).value}
+
+    def identified(self, raw: dict[str, Any]) -> dict[str, Any]:
+        """Figures, and what is left of the gap with them."""
+        file = self.run.path / CALIBRATION
+        settings = Settings(
+            horizon=self.chosen.horizon,
+            fragments=self.chosen.fragments,
+            physics_step=self.chosen.physics_step,
+        )
+        try:
+            if not file.exists():
+                identify(
+                    self.train,
+                    self.robot,
+                    self.chosen.parameters,
+                    held_out=0.0,
+                    settings=settings,
+                    checkpoint=self.run.path / ".calibration.progress",
+                    watch=lambda stage, p: self.say("identified", f"{stage}, {p.error:.5f} rad"),
+                ).save(file)
+        except GaplessError as error:
+            return {"kept": False, "why": str(error)}
+        left = self.measured(self.world(Calibration.load(file)), "identified")
+        return {**left, **_verdict(left["error"], raw["error"])}
+
+    def corrected(self, identified: dict[str, Any], raw: dict[str, Any]) -> dict[str, Any]:
+        """A correction of what figures do not express, and what is left of the gap with it."""
+        folder = self.run.path / CORRECTION
+        calibration = Calibration.load(self.run.path / CALIBRATION) if identified["kept"] else None
+        before = identified["error"] if identified["kept"] else raw["error"]
+        try:
+            if not folder.exists():
+                self._learned(calibration).save(folder)
+        except GaplessError as error:
+            return {"kept": False, "why": str(error)}
+        world = self.world(calibration, Correction.load(folder))
+        assert isinstance(world, CorrectedWorld)
+        left = self.measured(world, "corrected")
+        usage = world.usage[0].to_dict()
+        return {**left, **_verdict(left["error"], before), "usage": usage}
+
+    def _learned(self, calibration: Calibration | None) -> Correction:
+        return correct(
+            self.train,
+            self.world(),
+            calibration,
+            held_out=0.0,
+            seed=self.chosen.seed,
+            checkpoint=self.run.path / ".correction.progress",
+            watch=lambda done, *_: self.say("corrected", f"training, {done:.0%}"),
+            model=self.chosen.model,
+            model_settings=self.chosen.model_settings,
+            members=self.chosen.members,
+            horizon=self.chosen.horizon,
+            trainer_settings=self.chosen.trainer_settings,
+        )
+
+
+def _verdict(after: float, before: float) -> dict[str, Any]:
+    better = after < before
+    why = "" if better else f"held-out error {after:.5f} rad, {before:.5f} rad without it"
+    return {"kept": better, "why": why}

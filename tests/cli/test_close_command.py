@@ -1,0 +1,59 @@
+"""`gapless close` from the command line: a table, a run, and refusals that say what to type."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gapless.cli.main import main
+from gapless.recordings import Dataset
+from gapless.robots import Robot
+from hidden_pair import STEP, recorded
+
+LOCKED = ["shoulder_pan", "wrist_flex", "wrist_roll", "gripper"]
+QUICK = [
+    *("--set", 'parameters=["kp"]', "fragments=8", "members=1", f"physics_step={STEP}"),
+    'trainer_settings={"horizons": [0.3], "iterations": 5, "samples": 200}',
+]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three motions of an arm with weak motors, as a dataset."""
+    pair = Robot.load("so101", lock=LOCKED)
+    waves = recorded(pair.with_joints(kp=0.65 * pair.joints.kp), ["a", "b", "c"], noise=0.0)
+    path = tmp_path_factory.mktemp("data") / "waves"
+    Dataset.from_recordings(waves, "so101").save(path)
+    return path
+
+
+def test_close_prints_the_table_and_writes_the_run(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Raw and identified errors with the reduction; the figures as JSON beside them."""
+    out, figures = tmp_path / "run", tmp_path / "close.json"
+    told = ["close", str(data), "--out", str(out), "--json", str(figures), "--lock", *LOCKED]
+    assert main([*told, *QUICK]) == 0
+    text = capsys.readouterr()
+    assert "identified" in text.out and "(-9" in text.out
+    assert "use.py" in text.err
+    rows = json.loads(figures.read_text())["rows"]
+    assert rows["identified"]["error"] < 0.1 * rows["raw"]["error"]
+    for name in ("calibration.json", "robot.xml", "ranges.json", "use.py", "summary.json"):
+        assert (out / name).is_file()
+    assert main([*told, "--set", "horizon=0.4"]) == 2
+    assert "--restart" in capsys.readouterr().err
+
+
+def test_choices_that_are_not_understood(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The message says what was expected."""
+    told = ["close", str(data), "--out", str(tmp_path / "run"), "--lock", *LOCKED, "--set"]
+    assert main([*told, "horizon"]) == 2
+    assert "CHOICE=VALUE" in capsys.readouterr().err
+    assert main([*told, "horizont=1"]) == 2
+    assert "horizont" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
