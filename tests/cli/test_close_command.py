@@ -53,7 +53,11 @@ def test_choices_that_are_not_understood(
     """The message says what was expected."""
     told = ["close", str(data), "--out", str(tmp_path / "run"), "--lock", *LOCKED, "--set"]
     assert main([*told, "horizon"]) == 2
-    assert "CHOICE=VALUE" in capsys.readouterr().err
+    assert "KEY=VALUE" in capsys.readouterr().err
+    assert main([*told, "fragments=lots"]) == 2
+    assert "such as 48" in capsys.readouterr().err
+    assert main([*told, "model=operatr"]) == 2
+    assert "Did you mean 'operator'" in capsys.readouterr().err
     assert main([*told, "horizont=1"]) == 2
     assert "horizont" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()

@@ -12,7 +12,7 @@ import pytest
 import gapless
 from gapless.close import Run, close
 from gapless.close.choices import suited
-from gapless.errors import ArtifactError, DataError, NameMismatchError
+from gapless.errors import ArtifactError, DataError, FormatError, NameMismatchError
 from gapless.recordings import Recording
 from gapless.robots import Robot
 from hidden_pair import STEP, recorded
@@ -146,6 +146,10 @@ def test_bad_input(pair: Robot, waves: list[Recording], run: Run, tmp_path: Path
     (tmp_path / "mine.txt").write_text("precious")
     with pytest.raises(ArtifactError, match="not empty and is no run"):
         close(waves, pair, tmp_path, **QUICK)
+    (tmp_path / "run.json").write_text('{"mine": true}')
+    with pytest.raises(FormatError, match="no run of this version"):
+        close(waves, pair, tmp_path, restart=True, **QUICK)
+    assert (tmp_path / "mine.txt").exists()
     with pytest.raises(NameMismatchError, match="horizons"):
         close(waves, pair, tmp_path / "x", horizons=3)
     with pytest.raises(DataError, match="gapless check"):

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import tyro
 
-from gapless.cli.correction_option import literal
+from gapless.cli.correction_option import settings_of
 from gapless.cli.robot_option import robot_of
 from gapless.cli.stopping import stoppable, stopped
 from gapless.cli.terminal import check_outputs, console, parse, save_json, spinner
-from gapless.errors import GaplessError
 from gapless.recordings import Dataset
 
 
@@ -45,7 +44,7 @@ class Close:
 def run(arguments: list[str]) -> int:
     """Parse and run."""
     args = parse(Close, "close", arguments)
-    from gapless.close import close
+    from gapless.close import Choices, close
 
     check_outputs(args.json)
     dataset = Dataset.open(args.dataset)
@@ -59,7 +58,7 @@ def run(arguments: list[str]) -> int:
                 source=args.robot or dataset.robot,
                 restart=args.restart,
                 watch=lambda stage, text: say(f"{stage}: {text}"),
-                **_others(args.set),
+                **settings_of("set", args.set, Choices()),
             )
     except KeyboardInterrupt as stop:
         return stopped(stop, (args.out / "run.json").exists())
@@ -69,15 +68,3 @@ def run(arguments: list[str]) -> int:
     save_json(args.json, found.summary)
     console(stderr=True).print(f"run written to {args.out}; its simulator: {args.out / 'use.py'}")
     return 0
-
-
-def _others(texts: tuple[str, ...]) -> dict[str, Any]:
-    """KEY=VALUE pairs; a value is a JSON literal, or a plain word."""
-    found = {}
-    for text in texts:
-        name, _, value = text.partition("=")
-        if not name or not value:
-            raise GaplessError(f"--set {text!r} is not understood; expected CHOICE=VALUE")
-        told = literal(value)
-        found[name] = tuple(told) if isinstance(told, list) else told
-    return found

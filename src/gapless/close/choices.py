@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from gapless.correct.models import model_of
 from gapless.errors import DataError, unknown
+from gapless.parameters import parameters_of
 from gapless.recordings.recording import Recording
 from gapless.robots import Robot
 
@@ -56,6 +58,14 @@ class Choices:
             if name not in known:
                 raise unknown("choice", name, known)
         return replace(self, **others)
+
+    def refuse_unknown(self, robot: Robot) -> None:
+        """Refuse, before the work starts, names that do not exist."""
+        from gapless.correct.trainers import trainer_of
+
+        parameters_of(robot, self.parameters)
+        model_of(self.model, self.model_settings)
+        trainer_of("gradient", self.trainer_settings)
 
 
 def suited(recordings: Sequence[Recording], robot: Robot) -> Choices:

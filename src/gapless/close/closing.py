@@ -48,6 +48,7 @@ def close(
     say("check", "reading")
     recordings, notes = usable(dataset)
     chosen = suited(recordings, robot).with_others(others)
+    chosen.refuse_unknown(robot)
     split = divided(recordings, chosen.held_out, chosen.units, chosen.seed)
     facts = _facts(dataset, recordings, robot, source, chosen, split, notes)
     job = Job(Run.begin(Path(out), facts, restart), robot, chosen, split, say)
@@ -82,7 +83,7 @@ def usable(dataset: Recordings) -> tuple[list[Recording], list[str]]:
 
 
 def summary(stages: dict[str, dict[str, Any]], chosen: Choices) -> dict[str, Any]:
-    """Error of each stage, all and by payload, and how much less than raw."""
+    """Error of each stage, over all and by payload, and whether it was kept."""
     rows = {}
     for name, found in stages.items():
         if "gap" not in found:

@@ -17,8 +17,6 @@ from gapless.worlds.mujoco import MujocoWorld
 
 FORMAT = "gapless run 1"
 FACTS, CALIBRATION, CORRECTION = "run.json", "calibration.json", "correction"
-STAGES = ("check", "raw", "identified", "corrected")
-"""In the order they are done; each writes one JSON file of its name."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,7 @@ class Run:
         """
         file = path / FACTS
         if file.exists() and restart:
-            shutil.rmtree(path)
+            shutil.rmtree(cls.open(path).path)  # only what is a run
         if file.exists():
             before = cls.open(path).facts
             wrong = [k for k, v in facts.items() if before.get(k) != v]

@@ -72,15 +72,7 @@ def stand(
 def sway(
     robot: Robot, seconds: float, rate: float | None = None, *, seed: int = 0, reach: float = 0.02
 ) -> Motion:
-    """Sway widely with still arms and no squats: unlike `stand`, to judge what was learned on it.
-
-    Args:
-        robot: one with feet.
-        seconds: length.
-        rate: samples per second; the robot's own by default.
-        seed: of frequencies and phases.
-        reach: of the body, forwards and sideways, m.
-    """
+    """Sway by `reach` (m) with still arms and no squats: to judge what was learned on `stand`."""
     found = stand(robot, seconds, rate, seed=seed, depth=0.0, sway=reach, amplitude=0.0)
     return replace(found, name=f"sway_{seed}", source=f"sway, seed {seed}")
 
