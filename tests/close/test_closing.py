@@ -135,6 +135,9 @@ def test_choices_follow_the_data(pair: Robot, waves: list[Recording]) -> None:
     told = [replace(w, conditions=replace(w.conditions, payloads=held)) for w in waves]
     assert "com_x/gripper" in suited(told, pair).parameters
     assert "payload" in suited(told, pair).model_settings["now"]
+    other = suited(told, pair).with_others({"model": "operator"})
+    assert other.model_settings == {"payload": True}
+    other.refuse_unknown(pair)
     short = [w.clip(0, 21) for w in waves]
     assert suited(short, pair).horizon == pytest.approx(0.3)
 

@@ -57,6 +57,10 @@ class Choices:
         for name in others:
             if name not in known:
                 raise unknown("choice", name, known)
+        if others.get("model", self.model) != self.model:  # settings are those of a model
+            seen = "payload" in self.model_settings.get("now", ())
+            own = {"payload": seen} if others["model"] == "operator" else {}
+            others = {"model_settings": own, **others}
         return replace(self, **others)
 
     def refuse_unknown(self, robot: Robot) -> None:
