@@ -3,7 +3,7 @@ PYTHON ?= python3.11
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all check format benchmark clean
+.PHONY: help setup demo test test-all test-browser check format benchmark clean
 
 help:            ## this text
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -16,14 +16,20 @@ setup: .venv/ready   ## create .venv and install gapless into it
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	touch $@
 
-demo: setup      ## record a perturbed G1, measure it, write tables and pictures to out/demo
+demo: setup      ## record a hidden H1-2 under loads, close its gap, write the report to out/demo
 	$(BIN)/gapless demo --out out/demo
 
 test: setup      ## the default tests, under ten minutes on two cores
-	$(BIN)/python -m pytest -n 2 -m "not slow"
+	$(BIN)/python -m pytest -n 2 -m "not slow and not browser"
 
 test-all: setup  ## every test, the slow ones too
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 -m "not browser"
+
+test-browser: setup  ## the report and the viewer in headless Chromium
+	@command -v chromium chromedriver > /dev/null || { \
+		echo "chromium is missing: apt-get install chromium chromium-driver"; exit 1; }
+	$(BIN)/python -m pip install --quiet --editable '.[browser]'
+	$(BIN)/python -m pytest tests/browser -m browser
 
 check: setup     ## format, lint, types
 	$(BIN)/ruff format --check src tests benchmarks examples

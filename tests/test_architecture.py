@@ -27,6 +27,7 @@ ORDER = [
     "correct",
     "close",
     "collect",
+    "report",
     "cli",
 ]
 """A package imports only from packages before it; cli, which joins them, is last."""

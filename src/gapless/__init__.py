@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from gapless.recordings import Recording as Recording
     from gapless.recordings import check_dataset as check_dataset
     from gapless.recordings import import_dataset as import_dataset
+    from gapless.report import report as report
     from gapless.robots import Payload as Payload
     from gapless.robots import Robot as Robot
     from gapless.worlds import Effects as Effects
@@ -54,6 +55,7 @@ _HOME = {
     "correct": "correct",
     "Run": "close",
     "close": "close",
+    "report": "report",
 }
 __version__ = "0.1.0"
 
@@ -63,7 +65,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'gapless' has no attribute {name!r}")
     package = import_module(f"gapless.{_HOME[name]}")
-    # `measure`, `identify`, `correct`, `close` are packages that can be called: the same object.
+    # `measure`, `identify`, `close` and so on are packages that can be called: the same object.
     return package if name == _HOME[name] else getattr(package, name)
 
 

@@ -38,10 +38,10 @@ def test_close_prints_the_table_and_writes_the_run(
     assert main([*told, *QUICK]) == 0
     text = capsys.readouterr()
     assert "identified" in text.out and "(-9" in text.out
-    assert "use.py" in text.err
+    assert "use.py" in text.out and "report.html" in text.out
     rows = json.loads(figures.read_text())["rows"]
     assert rows["identified"]["error"] < 0.1 * rows["raw"]["error"]
-    for name in ("calibration.json", "robot.xml", "ranges.json", "use.py", "summary.json"):
+    for name in ("calibration.json", "robot.xml", "ranges.json", "use.py", "report.html"):
         assert (out / name).is_file()
     assert main([*told, "--set", "horizon=0.4"]) == 2
     assert "--restart" in capsys.readouterr().err
@@ -61,3 +61,21 @@ def test_choices_that_are_not_understood(
     assert main([*told, "horizont=1"]) == 2
     assert "horizont" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
+
+
+def test_a_run_is_whole_without_the_report(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the extra is missing it says so, and the report can be made later."""
+    monkeypatch.setattr("gapless.report.page.find_spec", lambda _: None)
+    out = tmp_path / "run"
+    told = ["close", str(data), "--out", str(out), "--lock", *LOCKED, *QUICK]
+    assert main(told) == 0
+    assert "gapless[report]" in capsys.readouterr().err
+    assert (out / "summary.json").is_file() and not (out / "report.html").exists()
+    monkeypatch.undo()
+    assert main(["report", str(out), "--out", str(tmp_path / "page.html")]) == 0
+    assert "page.html" in capsys.readouterr().out
+    assert "less." in (tmp_path / "page.html").read_text("utf-8")
+    assert main(["report", str(tmp_path / "nothing")]) == 2
+    assert "gapless close" in capsys.readouterr().err

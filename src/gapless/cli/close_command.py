@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
@@ -12,7 +12,11 @@ from gapless.cli.correction_option import settings_of
 from gapless.cli.robot_option import robot_of
 from gapless.cli.stopping import stoppable, stopped
 from gapless.cli.terminal import check_outputs, console, parse, save_json, spinner
+from gapless.errors import MissingExtraError
 from gapless.recordings import Dataset
+
+if TYPE_CHECKING:
+    from gapless.close import Run
 
 
 @dataclass(frozen=True)
@@ -63,8 +67,22 @@ def run(arguments: list[str]) -> int:
     except KeyboardInterrupt as stop:
         return stopped(stop, (args.out / "run.json").exists())
     for note in found.facts["notes"]:
-        console(stderr=True).print(f"note: {note}")
+        console(stderr=True).print(f"note: {note}", markup=False)
     console().print(found)
     save_json(args.json, found.summary)
-    console(stderr=True).print(f"run written to {args.out}; its simulator: {args.out / 'use.py'}")
+    console().print(f"simulator {args.out / 'use.py'}")
+    _report(found)
     return 0
+
+
+def _report(found: Run) -> None:
+    """Write the page, or say what it needs: the run itself is whole without it."""
+    from gapless.report import report
+
+    try:
+        with spinner("report") as say:
+            path = report(found, watch=say)
+    except MissingExtraError as error:
+        console(stderr=True).print(f"note: no report was written; {error}", markup=False)
+    else:
+        console().print(f"report    {path}")

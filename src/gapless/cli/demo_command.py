@@ -1,100 +1,74 @@
-"""`gapless demo`: record a perturbed robot, measure it, write tables and pictures."""
+"""`gapless demo`: the main job on a robot that is not there, from recordings to a report."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from gapless.cli import close_command
 from gapless.cli.terminal import console, parse, progress
 
 if TYPE_CHECKING:
-    from gapless.recordings import Recording
-    from gapless.robots import Robot
-    from gapless.worlds import MujocoWorld
+    from gapless.collect import Plan
 
 
 @dataclass(frozen=True)
 class Demo:
-    """Record the upper body of a G1 that differs from its model, then measure the difference.
+    """Record the arms of a hidden H1-2 that carries 0 to 3 kg, then close its gap.
 
-    The recorded robot has weaker gains, more friction and a command delay, and carries a tool of
-    1 kg in its right hand that the log does not mention.
+    The hidden robot differs from its model in gains, friction, delay, play, heat and more; what
+    it is made of is not told to the methods, which see its recordings only. The same command goes
+    on where it was stopped.
     """
 
     out: Path = Path("out/demo")
-    """Folder for the dataset, the figures and the pictures; replaced when it exists."""
-    clips: int = 6
-    """How many motions are recorded."""
-    seconds: float = 12.0
-    """Length of each."""
+    """Folder for the recordings and the run."""
+    hours: float = 0.15
+    """Robot time to record."""
     seed: int = 0
-    """Of the motions."""
+    """Of the motions and the hidden robot."""
+    set: tuple[str, ...] = ()
+    """Other choices, as those of gapless close."""
+    restart: bool = False
+    """Forget what an earlier demo made there."""
 
 
 def run(arguments: list[str]) -> int:
     """Parse and run."""
     args = parse(Demo, "demo", arguments)
-    from gapless.measure import measure
-    from gapless.measure.plots import plot_recordings, require_matplotlib
-    from gapless.recordings import Dataset, DatasetWriter
-    from gapless.robots import Robot
-    from gapless.worlds import MujocoWorld
+    from gapless.close import Run
+    from gapless.measure.plots import require_matplotlib
+    from gapless.report.summary_picture import summary_picture
 
     require_matplotlib()
-    robot = Robot.load("g1", mount="fixed", lock=["legs", "waist"])
-    data = args.out / "dataset"
-    with (
-        progress("recording") as report,
-        DatasetWriter(
-            data,
-            robot.name,
-            robot.joints.names,
-            robot.rate,
-            provenance={"locked": list(robot.locked)},
-            overwrite=True,
-        ) as writer,
-    ):
-        for done, clip in enumerate(_record(robot, args), start=1):
-            writer.append(clip)
-            report(done, args.clips)
-    dataset, world = Dataset.open(data), MujocoWorld(robot)
-    with progress("measuring") as report:
-        gap = measure(dataset, world, attribution=True, progress=report)
-    console().print(gap)
-    gap.to_json(args.out / "gap.json")
-    pictures = list(plot_recordings(dataset, world, args.out / "pictures", most=2))
-    pictures.append(gap.plot(args.out / "pictures" / "gap.png"))
-    console().print(f"dataset   {data}\nfigures   {args.out / 'gap.json'}")
-    console().print("\n".join(f"picture   {path}" for path in pictures))
+    recordings, folder = _recorded(args), args.out / "run"
+    others = ["--set", *args.set] if args.set else []
+    again = ["--restart"] if args.restart else []
+    if code := close_command.run([str(recordings), "--out", str(folder), *others, *again]):
+        return code
+    picture = summary_picture(Run.open(folder), args.out / "demo.png")
+    console().print(f"picture {picture}\nnext    gapless view {folder}")
     return 0
 
 
-def _perturbed(robot: Robot) -> MujocoWorld:
-    """A robot that its own model does not describe."""
-    from gapless.robots import Payload
-    from gapless.worlds import Effects, MujocoWorld
+def _recorded(args: Demo) -> Path:
+    """Record, or take what is there; the folder of the dataset."""
+    from gapless.collect import collect
 
-    joints = robot.joints
-    tool = {robot.end_effectors[-1].body: Payload(1.0)}
-    real = robot.with_payloads(tool).with_joints(
-        kp=0.85 * joints.kp, frictionloss=joints.frictionloss + 0.03 * joints.effort
-    )
-    return MujocoWorld(real, effects=Effects(delay=0.012))
+    with progress("recording a hidden H1-2") as report:
+        collection = collect(
+            plan(args),
+            args.out / "recordings",
+            progress=lambda tally: report(tally.done, tally.total),
+            restart=args.restart,
+        )
+    return collection.path / collection.datasets[0].name
 
 
-def _record(robot: Robot, args: Demo) -> Iterator[Recording]:
-    from gapless.motions.excitation import multisine
-    from gapless.recordings import Conditions
-    from gapless.worlds.record import record
+def plan(args: Demo) -> Plan:
+    """A small SimLifter: one unit, each motion once for each load."""
+    from gapless.collect import preset
 
-    world = _perturbed(robot)
-    noise = np.random.default_rng(args.seed)
-    for clip in range(args.clips):
-        motion = multisine(robot, args.seconds, world.rate, seed=args.seed + clip)
-        taken = record(world, motion, f"multisine_{clip}", start=world.home())
-        q = taken.q + noise.normal(0, 2e-4, taken.q.shape)
-        yield replace(taken, q=q, conditions=Conditions(unit="demo", mount="fixed"))
+    few = {"units": (1,), "held_out": (), "rates": (50,), "repeats": 1}
+    return replace(preset("simlifter"), hours=args.hours, seed=args.seed, **few)

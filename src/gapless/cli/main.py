@@ -10,6 +10,8 @@ from gapless.errors import GaplessError, unknown
 
 VERBS = {
     "close": "do it all: check, measure, identify, learn, verify, write the corrected simulator",
+    "report": "write the page that shows what a run found",
+    "view": "look at recordings and replays in the browser",
     "robots": "list the built-in robots, or show one",
     "import": "turn a robot's logs into a dataset",
     "check": "say what is wrong with a dataset",

@@ -56,6 +56,7 @@ def close(
     raw = job.run.stage("raw", lambda: job.measured(job.world(), "raw", attribution=True))
     identified = job.run.stage("identified", lambda: job.identified(raw))
     corrected = job.run.stage("corrected", lambda: job.corrected(identified, raw))
+    job.run.stage("replays", job.replayed)
     stages = {"raw": raw, "identified": identified, "corrected": corrected}
     job.run.stage("summary", lambda: summary(stages, chosen))
     _publish(job.run)
@@ -117,12 +118,13 @@ def _facts(
     return _as_json(
         {
             "robot": {
-                "source": source or robot.name,
+                "name": robot.name,
+                "source": _found_anywhere(source or robot.name),
                 "mount": robot.mount,
-                "lock": list(robot.locked),
+                "lock": dict(robot.locked),
             },
             "data": {
-                "path": str(getattr(dataset, "path", "")),
+                "path": str(Path(path).resolve()) if (path := getattr(dataset, "path", "")) else "",
                 "rate": recordings[0].rate,
                 "recordings": len(recordings),
                 "seconds": round(sum(r.duration for r in recordings), 1),
@@ -133,6 +135,11 @@ def _facts(
             "notes": notes,
         }
     )
+
+
+def _found_anywhere(source: str) -> str:
+    """A robot's name, or its file by a path that holds in other folders too."""
+    return str(Path(source).resolve()) if Path(source).is_file() else source
 
 
 def _as_json(facts: dict[str, Any]) -> dict[str, Any]:
@@ -148,3 +155,5 @@ def _publish(run: Run) -> None:
         ranges = {name: list(pair) for name, pair in calibration.ranges().items()}
         write_json(run.path / "ranges.json", ranges)
     write_text_atomic(run.path / "use.py", SNIPPET)
+    for file in run.path.glob(".*.progress"):  # nothing is left to go on with
+        file.unlink()

@@ -12,11 +12,13 @@ from gapless.artifact import provenance, read_json, write_json
 from gapless.correct import CorrectedWorld, Correction
 from gapless.errors import ArtifactError, FormatError
 from gapless.identify import Calibration
+from gapless.measure.side_by_side import SideBySide, load_side_by_side
 from gapless.robots import Robot
 from gapless.worlds.mujoco import MujocoWorld
 
 FORMAT = "gapless run 1"
 FACTS, CALIBRATION, CORRECTION = "run.json", "calibration.json", "correction"
+REPLAYS = "replays.npz"
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ class Run:
     def robot(self) -> Robot:
         """The nominal robot."""
         told = self.facts["robot"]
-        return Robot.load(told["source"], mount=told["mount"], lock=told["lock"])
+        return Robot.load(told["source"], mount=told["mount"]).lock(told["lock"], at=told["lock"])
 
     @property
     def calibration(self) -> Calibration | None:
@@ -102,6 +104,12 @@ class Run:
         """The learned correction, where it helps."""
         kept = self.stage("corrected").get("kept")
         return Correction.load(self.path / CORRECTION) if kept else None
+
+    @property
+    def replays(self) -> list[SideBySide]:
+        """Held-out recordings beside the simulators; none where the run has not come that far."""
+        file = self.path / REPLAYS
+        return load_side_by_side(file) if file.exists() else []
 
     def world(self) -> CorrectedWorld:
         """The simulator that behaves like the robot."""

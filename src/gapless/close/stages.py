@@ -6,13 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from gapless.close.choices import Choices
-from gapless.close.run import CALIBRATION, CORRECTION, Run
+from gapless.close.run import CALIBRATION, CORRECTION, REPLAYS, Run
 from gapless.correct import CorrectedWorld, Correction, correct
 from gapless.correct.splitting import Split
 from gapless.errors import GaplessError
 from gapless.identify import Calibration, Settings, identify
-from gapless.measure import Gap, measure
+from gapless.measure import Gap, measure, side_by_side
+from gapless.measure.replay import FULL, replay
+from gapless.measure.side_by_side import save_side_by_side
 from gapless.recordings.recording import Recording
 from gapless.robots import Robot
 from gapless.worlds.mujoco import MujocoWorld
@@ -20,6 +24,9 @@ from gapless.worlds.world import World
 
 Watch = Callable[[str, str], None]
 """Told the stage and how far it is."""
+
+CLIPS, LONGEST = 12, 20.0
+"""Held-out recordings that are kept to be looked at, and seconds of each."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +88,8 @@ class Job:
                     self.train,
                     self.robot,
                     self.chosen.parameters,
-                    held_out=0.0,
+                    held_out=self.split.held_out,
+                    keep_anyway=True,  # it is judged below, and kept to be looked at
                     settings=settings,
                     checkpoint=self.run.path / ".calibration.progress",
                     watch=lambda stage, p: self.say("identified", f"{stage}, {p.error:.5f} rad"),
@@ -107,6 +115,34 @@ class Job:
         usage = world.usage[0].to_dict()
         return {**left, **_verdict(left["error"], before), "usage": usage}
 
+    def replayed(self) -> dict[str, Any]:
+        """Some held-out recordings beside each simulator, and what the correction did in each."""
+        self.say("replays", "playing")
+        chosen = spread(self.split.held_out, CLIPS)
+        worlds = self._worlds()
+        full = self.robot.mount != "free"  # on a floor, small differences soon grow into falls
+        clips = side_by_side(chosen, worlds, FULL if full else self.chosen.horizon)
+        save_side_by_side(self.run.path / REPLAYS, clips)
+        used = [self._used(r) for r in chosen] if "corrected" in worlds else []
+        return {"clips": [c.name for c in clips], "usage": used}
+
+    def _worlds(self) -> dict[str, World]:
+        """The nominal world, and with each thing that was kept."""
+        run, found = self.run, dict[str, World](raw=self.world())
+        if run.calibration:
+            found["identified"] = self.world(run.calibration)
+        if run.correction:
+            found["corrected"] = self.world(run.calibration, run.correction)
+        return found
+
+    def _used(self, recording: Recording) -> dict[str, Any]:
+        """How often the correction was outside its envelope in a recording, and its outputs."""
+        correction = self.run.correction
+        assert correction is not None
+        world = CorrectedWorld(self.world(), self.run.calibration, [correction])
+        replay([recording], world, FULL)
+        return {"name": recording.name, **world.usage[0].to_dict()}
+
     def _learned(self, calibration: Calibration | None) -> Correction:
         return correct(
             self.train,
@@ -122,6 +158,21 @@ class Job:
             horizon=self.chosen.horizon,
             trainer_settings=self.chosen.trainer_settings,
         )
+
+
+def spread(recordings: list[Recording], most: int) -> list[Recording]:
+    """At most so many, of different loads and motions, each no longer than LONGEST."""
+    by_load: dict[str, list[Recording]] = {}
+    for recording in recordings:
+        by_load.setdefault(str(recording.conditions.payload_mass), []).append(recording)
+    # One of each load in turn, evenly over the motions of that load.
+    share = -(-most // len(by_load))
+    picked = [
+        same[int(k)]
+        for same in by_load.values()
+        for k in dict.fromkeys(np.linspace(0, len(same) - 1, min(share, len(same))).round())
+    ][:most]
+    return [r.clip(0, min(len(r), round(LONGEST * r.rate))) for r in picked]
 
 
 def _verdict(after: float, before: float) -> dict[str, Any]:

@@ -20,7 +20,8 @@ def summary_table(run: Run) -> Table | Text:
     loads = [p for p in rows["raw"]["payloads"] if len(rows["raw"]["payloads"]) > 1]
     count = len(run.facts["split"]["held_out"])
     table = Table(
-        title=f"mean joint error over {found['horizon']:g} s on {count} motions that taught nothing"
+        title=f"mean joint error over {found['horizon']:g} s on {count} "
+        f"{'motion' if count == 1 else 'motions'} that taught nothing"
     )
     table.add_column("simulator")
     for column in ("all", *loads):

@@ -35,6 +35,7 @@ class Dataset:
         rate: samples per second.
         episodes: what each recording is, without its samples.
         provenance: where the dataset comes from and which software wrote it.
+        path: folder that it was opened from; None where it was made in memory.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class Dataset:
         self.episodes = episodes
         self.provenance = dict(provenance or {})
         self._load = load
+        self.path: Path | None = None
 
     @classmethod
     def open(cls, path: str | Path) -> Dataset:
@@ -59,9 +61,11 @@ class Dataset:
             FormatError: the folder is no dataset, or is damaged; every problem is listed.
         """
         store = open_store(path)
-        return cls(
+        found = cls(
             store.robot, store.joints, store.rate, store.episodes, store.load, store.provenance
         )
+        found.path = Path(path)
+        return found
 
     @classmethod
     def from_recordings(cls, recordings: Iterable[Recording], robot: str = "unknown") -> Dataset:

@@ -54,6 +54,16 @@ class Kinematics:
         self._index = {name: i for i, name in enumerate(self.links)}
         self._root = self._index[robot.root]
 
+    @property
+    def parents(self) -> tuple[int, ...]:
+        """For each link the index of the one it hangs on; -1 for those that hang on nothing."""
+        return tuple(body.parent for body in self._bodies)
+
+    @property
+    def moved(self) -> dict[str, str]:
+        """Joint -> the link that it moves."""
+        return {self.joints[a.column]: body.name for body in self._bodies for a in body.axes}
+
     @classmethod
     def of(cls, robot: Robot) -> Kinematics:
         """Compile the robot and read its figures."""

@@ -151,8 +151,9 @@ def _by_name(recording: Recording, robot: Robot, values: np.ndarray) -> np.ndarr
 
 
 def unknown_joints(recording: Recording, robot: Robot) -> list[Finding]:
-    """Joints of the recording that the robot lacks, or has locked."""
-    lacking = [joint for joint in recording.joints if joint not in robot.joints.names]
+    """Joints of the recording that the robot lacks; what it has locked, it has."""
+    known = {*robot.joints.names, *robot.locked}
+    lacking = [joint for joint in recording.joints if joint not in known]
     if not lacking:
         return []
     text = (

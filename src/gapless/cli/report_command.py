@@ -1,0 +1,33 @@
+"""`gapless report`: one HTML page of what a run found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from gapless.cli.terminal import check_outputs, console, parse, spinner
+
+
+@dataclass(frozen=True)
+class Report:
+    """Write the report of a run, finished or not, as one HTML file that needs nothing else."""
+
+    run: Annotated[Path, tyro.conf.Positional]
+    """Folder of a run; make one with gapless close."""
+    out: Path | None = None
+    """File of the page; RUN/report.html by default."""
+
+
+def run(arguments: list[str]) -> int:
+    """Parse and run."""
+    args = parse(Report, "report", arguments)
+    from gapless.report import report
+
+    check_outputs(args.out)
+    with spinner("report") as say:
+        path = report(args.run, args.out, watch=say)
+    console().print(f"report {path}")
+    return 0

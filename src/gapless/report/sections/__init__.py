@@ -1,0 +1,1 @@
+"""The sections of a report: each gathers data from a run; a template of its name shows it."""

@@ -1,0 +1,25 @@
+"""The replay in 3D: the real robot solid, the simulated ones as ghosts, with a time slider."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gapless.close import Run
+from gapless.report.sections.curves import worst_first
+
+
+def data(run: Run) -> dict[str, Any] | None:
+    """A static scene of the clip in which the nominal simulator is worst."""
+    from gapless.report.scene import static_scene
+
+    clips = run.replays
+    if not clips:
+        return None
+    worst = worst_first(clips)[0]
+    return {
+        "name": worst.name,
+        "payload": worst.payload,
+        "horizon": worst.horizon,
+        "tracks": list(worst.tracks),
+        "scripts": {"html": static_scene(run.robot, worst)},
+    }
