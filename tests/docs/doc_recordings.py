@@ -75,7 +75,7 @@ def dataset(inputs: object, place: Place, path: Path) -> None:
     told = {"locked": list(robot.locked)}
     names = robot.joints.names
     with DatasetWriter(path, Path(place.robot).stem, names, robot.rate, told) as writer:
-        for clip in recorded(robot, MOTIONS):
+        for clip in recorded(robot, EXCITING, 2.5) if place.full else recorded(robot, MOTIONS):
             writer.append(clip)
 
 
@@ -93,12 +93,12 @@ def robot_source(place: Place) -> str | Path:
     return place.robot if place.robot in built_in() else place.folder / place.robot
 
 
-def recorded(robot: Robot, motions: Sequence[str]) -> list[Recording]:
+def recorded(robot: Robot, motions: Sequence[str], seconds: float = SECONDS) -> list[Recording]:
     """What noisy encoders see of a robot that is weaker than its model."""
     world = MujocoWorld(robot.with_joints(kp=0.7 * robot.joints.kp), physics_step=STEP)
     found = []
     for seed, name in enumerate(motions):
-        targets = multisine(robot, SECONDS, robot.rate, seed=seed)
+        targets = multisine(robot, seconds, robot.rate, seed=seed)
         told = Conditions(payloads={}, unit=str(1 + seed % 2))
         clip = record(world, targets, name, start=world.home(), conditions=told)
         noise = np.random.default_rng(seed).normal(0, 2e-4, clip.q.shape)

@@ -7,7 +7,7 @@ import builtins
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import pytest
@@ -20,6 +20,8 @@ from gapless.close.choices import GENTLE
 from gapless.robots import names as built_in
 
 BLOCKS = blocks("python")
+QUICK = {"horizons": (0.3,), "iterations": 2, "samples": 200}
+"""Settings of the training in `gapless.close`."""
 OPENING = ("open", "load", "from_mjcf", "from_urdf")
 FAST = ("docs/robots.md", "docs/motions.md")
 NOT_RUN = {
@@ -85,11 +87,20 @@ def _free(tree: ast.Module) -> list[str]:
 
 
 def _read(tree: ast.Module) -> list[str]:
-    """Names and files that a block opens or loads."""
+    """Names and files that a block opens or loads, and has not written itself."""
+    written = _given_to(tree, "save")
+    return [text for text in _given_to(tree, *OPENING) if text not in written]
+
+
+def _given_to(tree: ast.Module, *methods: str) -> list[str]:
+    """Texts that are the first argument of these methods."""
     calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and n.args]
-    opened = [n for n in calls if isinstance(n.func, ast.Attribute) and n.func.attr in OPENING]
-    first = [n.args[0] for n in opened]
-    return [n.value for n in first if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+    named = [n for n in calls if isinstance(n.func, ast.Attribute) and n.func.attr in methods]
+    return [n.args[0].value for n in named if _is_text(n.args[0])]
+
+
+def _is_text(node: ast.expr) -> TypeGuard[ast.Constant]:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def _cases() -> list[object]:
@@ -113,6 +124,7 @@ def test_block_runs(
     for text in texts:
         if text not in built_in():
             inputs.give(text, place)
-    monkeypatch.setitem(GENTLE, "iterations", 5)
+    for setting, value in QUICK.items():
+        monkeypatch.setitem(GENTLE, setting, value)
     names = {n: GIVEN[n](place, inputs) for n in _free(tree) if n in GIVEN}
     exec(compile(tree, block.place, "exec"), names)

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from gapless.close import Run
 from gapless.errors import ArtifactError, DataError
 from gapless.measure.side_by_side import SideBySide
 from gapless.motions.excitation import multisine
@@ -138,6 +139,15 @@ def test_a_run_shows_its_stored_replays(source: DatasetSource) -> None:
     shown = RunSource(Opened)  # type: ignore[arg-type]
     assert shown.names == ("1. wave, unit 7, 0.5 kg",) and shown.tracks == ("real", "raw")
     assert shown.clip(0)[0].unit == "7"
+
+
+def test_a_finished_run_is_viewed_with_all_it_kept(run: Run) -> None:
+    """Its user's own model, whatever the joints are called."""
+    with Viewer(RunSource(run), port=0) as viewer:
+        assert viewer.panel.joint.value in run.robot.joints.names
+        assert set(viewer.clip.tracks) >= {"real", "raw", "identified"}
+        viewer.scrub(0.5)
+        assert set(viewer._figures) == set(viewer._source.tracks)
 
 
 def test_text_of_a_log_makes_no_markup() -> None:

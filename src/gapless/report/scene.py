@@ -27,7 +27,7 @@ COLOURS: dict[str, Colour] = {
 OTHERS: tuple[Colour, ...] = ((148, 103, 189), (23, 160, 190), (140, 86, 75))
 GHOST = 0.4
 """Opacity of a simulated robot."""
-THINNER = 0.0015
+THINNER = 0.0008
 """By how much a ghost is thinner than what is in front of it, as a share of the robot's size."""
 FIELD = 0.6
 """Vertical field of view, rad."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from gapless.close import Run
+from gapless.measure.side_by_side import REAL, SideBySide
 from gapless.report.sections.curves import worst_first
 
 
@@ -15,7 +17,7 @@ def data(run: Run) -> dict[str, Any] | None:
     clips = run.replays
     if not clips:
         return None
-    worst = worst_first(clips)[0]
+    worst = _shown(worst_first(clips)[0])
     return {
         "name": worst.name,
         "payload": worst.payload,
@@ -23,3 +25,9 @@ def data(run: Run) -> dict[str, Any] | None:
         "tracks": list(worst.tracks),
         "scripts": {"html": static_scene(run.robot, worst)},
     }
+
+
+def _shown(clip: SideBySide) -> SideBySide:
+    """The real, the raw and the best robot: a third ghost would only hide them."""
+    best = list(clip.tracks)[-1]
+    return replace(clip, tracks={n: clip.tracks[n] for n in dict.fromkeys((REAL, "raw", best))})
