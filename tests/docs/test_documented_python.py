@@ -7,7 +7,7 @@ import builtins
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 import pytest
@@ -96,11 +96,8 @@ def _given_to(tree: ast.Module, *methods: str) -> list[str]:
     """Texts that are the first argument of these methods."""
     calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and n.args]
     named = [n for n in calls if isinstance(n.func, ast.Attribute) and n.func.attr in methods]
-    return [n.args[0].value for n in named if _is_text(n.args[0])]
-
-
-def _is_text(node: ast.expr) -> TypeGuard[ast.Constant]:
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+    values = [n.args[0].value for n in named if isinstance(n.args[0], ast.Constant)]
+    return [value for value in values if isinstance(value, str)]
 
 
 def _cases() -> list[object]:
