@@ -3,8 +3,6 @@
 Runs offline in half a minute. Learning needs torch (pip install 'gapless[learn]').
 """
 
-import rich
-
 import gapless
 from gapless.correct.comparing import compare
 from gapless.motions.excitation import multisine
@@ -40,5 +38,5 @@ found = compare(
     physics_step=0.005,
     settings=quick,
 )
-rich.print(found)
+print(found)
 print("held out:", ", ".join(found.facts["held_out"]["motions"]))

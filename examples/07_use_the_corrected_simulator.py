@@ -8,7 +8,6 @@ from pathlib import Path
 
 import mujoco
 import numpy as np
-import rich
 
 import gapless
 from gapless.motions.excitation import multisine
@@ -31,7 +30,7 @@ gapless.close(clips, robot, folder / "run", fragments=15, members=1, trainer_set
 
 # Another day, another program: a run is a folder. Its world is reset and stepped like any other.
 run = gapless.Run.open(folder / "run")
-rich.print(run)
+print(run)
 world = run.world()
 state = world.home(copies=4)
 world.reset(state)

@@ -17,6 +17,7 @@ ORDER = [
     "errors",
     "callable_package",
     "artifact",
+    "printing",
     "robots",
     "recordings",
     "worlds",

@@ -13,6 +13,7 @@ from gapless.correct import CorrectedWorld, Correction
 from gapless.errors import ArtifactError, FormatError
 from gapless.identify import Calibration
 from gapless.measure.side_by_side import SideBySide, load_side_by_side
+from gapless.printing import PrintsAsTables
 from gapless.robots import Robot
 from gapless.worlds.mujoco import MujocoWorld
 
@@ -22,7 +23,7 @@ REPLAYS = "replays.npz"
 
 
 @dataclass(frozen=True)
-class Run:
+class Run(PrintsAsTables):
     """A folder with everything that was found; complete when `summary` is there.
 
     Attributes:

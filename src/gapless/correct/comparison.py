@@ -12,6 +12,7 @@ import numpy as np
 
 from gapless.artifact import write_json
 from gapless.measure.gap import Gap
+from gapless.printing import PrintsAsTables
 
 JOINT, BODIES = ("mpjae",), ("e_g_mpjpe", "e_mpjpe", "e_acc", "e_vel")
 """Metrics of every robot, and of one whose base moves."""
@@ -111,7 +112,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(PrintsAsTables):
     """Methods side by side, the raw simulator first.
 
     Attributes:

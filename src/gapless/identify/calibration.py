@@ -14,6 +14,7 @@ from gapless.errors import FormatError, ModelError, unknown
 from gapless.identify.estimate import Estimate, HeldOut, from_entry, to_entry
 from gapless.parameters import KINDS, apply
 from gapless.parameters.kinds import EFFECT_FIELDS
+from gapless.printing import PrintsAsTables
 from gapless.robots import Robot
 from gapless.worlds.effects import Effects
 from gapless.worlds.mujoco import MujocoWorld
@@ -22,7 +23,7 @@ FORMAT = "gapless calibration 1"
 
 
 @dataclass(frozen=True)
-class Calibration:
+class Calibration(PrintsAsTables):
     """Named figures that patch a robot model.
 
     Attributes:
@@ -199,8 +200,3 @@ class Calibration:
         from gapless.identify.tables import calibration_tables
 
         return calibration_tables(self)
-
-    def __str__(self) -> str:
-        from gapless.identify.tables import as_text
-
-        return as_text(self)

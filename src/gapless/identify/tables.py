@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from rich.console import Console, Group
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
@@ -82,11 +82,3 @@ def held_out_line(calibration: Calibration) -> Text:
         f"before, {held.after:.5f} rad after ({abs(change):.0f} % {word})",
         style="bold green" if held.improved else "bold red",
     )
-
-
-def as_text(calibration: Calibration) -> str:
-    """The same tables as plain text."""
-    console = Console(width=120, color_system=None, record=True, file=None)
-    with console.capture() as caught:
-        console.print(calibration_tables(calibration))
-    return caught.get()

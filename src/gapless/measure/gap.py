@@ -16,6 +16,7 @@ from gapless.errors import DataError, unknown
 from gapless.measure.attribution import Attribution
 from gapless.measure.replay import Horizon
 from gapless.measure.score import BODY_METRICS, JOINT_METRICS, ClipGap
+from gapless.printing import PrintsAsTables
 from gapless.worlds.world import Identity
 
 
@@ -47,7 +48,7 @@ GROUPS: dict[str, Callable[[ClipGap], str]] = {
 
 
 @dataclass(frozen=True)
-class Gap:
+class Gap(PrintsAsTables):
     """How far a world is from the recordings of a robot.
 
     Prints as tables; `to_dict`, `to_json` and `plot` give the rest.
@@ -172,11 +173,6 @@ class Gap:
         from gapless.measure.tables import gap_tables
 
         return gap_tables(self)
-
-    def __str__(self) -> str:
-        from gapless.measure.tables import as_text
-
-        return as_text(self)
 
 
 def _clip_value(clip: ClipGap, metric: str) -> float:

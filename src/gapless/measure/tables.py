@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
-from rich.console import Console, Group
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
@@ -54,14 +54,6 @@ def gap_tables(gap: Gap) -> Group:
         )
     )
     return Group(*parts)
-
-
-def as_text(gap: Gap) -> str:
-    """The same tables as plain text."""
-    console = Console(width=120, no_color=True)
-    with console.capture() as captured:
-        console.print(gap_tables(gap))
-    return captured.get()
 
 
 def _horizon(horizon: Horizon) -> str:
