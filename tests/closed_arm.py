@@ -34,6 +34,6 @@ def closed_arm(folder: Path) -> Run:
     arm = Robot.load(str(file))
     soft = arm.with_joints(kp=0.65 * arm.joints.kp)
     waves = recorded(soft, [HOSTILE, "b", "c", "d"], noise=0.0, unit=HOSTILE)
-    found = close(waves, arm, folder / "run", source=str(file), seed=SEED, **QUICK)
+    found = close(waves, arm, folder / "run", seed=SEED, **QUICK)
     assert HOSTILE in found.facts["split"]["held_out"]
     return found

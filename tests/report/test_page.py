@@ -99,6 +99,7 @@ def test_an_unfinished_run_shows_what_exists(run: Run, tmp_path: Path, left: int
     folder.mkdir()
     for name in ["run", *stages]:
         shutil.copy(run.path / f"{name}.json", folder)
+    shutil.copytree(run.path / "robot", folder / "robot")
     made = report(folder)
     text = made.read_text("utf-8")
     assert text.count("has not come this far") >= 4 - left
@@ -112,9 +113,10 @@ def test_a_damaged_part_is_named_and_the_rest_shown(run: Run, tmp_path: Path) ->
     shutil.copytree(run.path, folder)
     (folder / "calibration.json").write_text("{")
     (folder / "replays.npz").write_bytes(b"no zip")
+    shutil.rmtree(folder / "robot")
     text = report(folder).read_text("utf-8")
     assert "replays.npz cannot be read" in text and "calibration.json" in text
-    assert "less." in text
+    assert "robot.json does not exist" in text and "gap-joints" in text
 
 
 def test_what_is_no_run_is_refused(tmp_path: Path) -> None:

@@ -59,7 +59,6 @@ def run(arguments: list[str]) -> int:
                 dataset,
                 robot,
                 args.out,
-                source=args.robot or dataset.robot,
                 restart=args.restart,
                 watch=lambda stage, text: say(f"{stage}: {text}"),
                 **settings_of("set", args.set, Choices()),

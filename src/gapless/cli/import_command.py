@@ -62,8 +62,7 @@ def run(arguments: list[str]) -> int:
         out.print(Text(f"refused {name}: {why}", style="red"))
     for line in report.unread:
         out.print(Text(f"not read: {line}", style="yellow"))
-    own = "" if args.robot == robot.name else f" --robot {args.robot}"
-    out.print(Text(f"dataset written to {args.out}; next: gapless measure {args.out}{own}"))
+    out.print(Text(f"dataset written to {args.out}; next: gapless close {args.out} --out RUN"))
     save_json(args.json, report.to_dict())
     return 0
 

@@ -28,7 +28,6 @@ def close(
     robot: Robot,
     out: str | Path,
     *,
-    source: str | None = None,
     restart: bool = False,
     watch: Watch | None = None,
     **others: Any,
@@ -39,7 +38,6 @@ def close(
         dataset: recordings of the robot, with commands.
         robot: the nominal robot.
         out: folder of the run; the same call goes on where an earlier one was stopped.
-        source: name or file that the robot was loaded from; its name by default.
         restart: forget an earlier run in that folder.
         watch: told how far it is.
         others: fields of `Choices` that are to be otherwise than `suited` has them.
@@ -50,8 +48,8 @@ def close(
     chosen = suited(recordings, robot).with_others(others)
     chosen.refuse_unknown(robot)
     split = divided(recordings, chosen.held_out, chosen.units, chosen.seed)
-    facts = _facts(dataset, recordings, robot, source, chosen, split, notes)
-    job = Job(Run.begin(Path(out), facts, restart), robot, chosen, split, say)
+    facts = _facts(dataset, recordings, robot, chosen, split, notes)
+    job = Job(Run.begin(Path(out), robot, facts, restart), robot, chosen, split, say)
     job.run.stage("check", lambda: check_dataset(recordings, robot).to_dict())
     raw = job.run.stage("raw", lambda: job.measured(job.world(), "raw", attribution=True))
     identified = job.run.stage("identified", lambda: job.identified(raw))
@@ -105,7 +103,6 @@ def _facts(
     dataset: Recordings,
     recordings: list[Recording],
     robot: Robot,
-    source: str | None,
     chosen: Choices,
     split: Split,
     notes: list[str],
@@ -119,9 +116,10 @@ def _facts(
         {
             "robot": {
                 "name": robot.name,
-                "source": _found_anywhere(source or robot.name),
+                "source": robot.source or robot.name,
                 "mount": robot.mount,
                 "lock": dict(robot.locked),
+                "fingerprint": robot.fingerprint(),
             },
             "data": {
                 "path": str(Path(path).resolve()) if (path := getattr(dataset, "path", "")) else "",
@@ -135,11 +133,6 @@ def _facts(
             "notes": notes,
         }
     )
-
-
-def _found_anywhere(source: str) -> str:
-    """A robot's name, or its file by a path that holds in other folders too."""
-    return str(Path(source).resolve()) if Path(source).is_file() else source
 
 
 def _as_json(facts: dict[str, Any]) -> dict[str, Any]:

@@ -15,11 +15,12 @@ from gapless.identify import Calibration
 from gapless.measure.side_by_side import SideBySide, load_side_by_side
 from gapless.printing import PrintsAsTables
 from gapless.robots import Robot
+from gapless.robots.saved import load_robot, save_robot
 from gapless.worlds.mujoco import MujocoWorld
 
 FORMAT = "gapless run 1"
 FACTS, CALIBRATION, CORRECTION = "run.json", "calibration.json", "correction"
-REPLAYS = "replays.npz"
+REPLAYS, ROBOT = "replays.npz", "robot"
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,10 @@ class Run(PrintsAsTables):
     facts: dict[str, Any]
 
     @classmethod
-    def begin(cls, path: Path, facts: dict[str, Any], restart: bool = False) -> Run:
+    def begin(cls, path: Path, robot: Robot, facts: dict[str, Any], restart: bool = False) -> Run:
         """Begin a run, or go on with one that asked the same.
+
+        The robot is copied into the folder: a run is whole on any machine.
 
         Raises:
             ArtifactError: the folder holds something else.
@@ -50,12 +53,13 @@ class Run(PrintsAsTables):
             if wrong:
                 raise ArtifactError(
                     f"{path} is a run that asked something else: {', '.join(wrong)} differ. Choose "
-                    "another --out, or pass --restart to start over"
+                    "another --out, or start over with --restart (in Python, restart=True)"
                 )
             return cls(path, before)
-        if path.exists() and any(path.iterdir()):
+        if path.exists() and any(other.name != ROBOT for other in path.iterdir()):
             raise ArtifactError(f"{path} is not empty and is no run; choose another --out")
         path.mkdir(parents=True, exist_ok=True)
+        save_robot(robot, path / ROBOT, overwrite=True)  # one is there if this was killed here
         write_json(file, {"format": FORMAT, **facts, "made_by": provenance(time=True)})
         return cls.open(path)
 
@@ -91,8 +95,7 @@ class Run(PrintsAsTables):
     @property
     def robot(self) -> Robot:
         """The nominal robot."""
-        told = self.facts["robot"]
-        return Robot.load(told["source"], mount=told["mount"]).lock(told["lock"], at=told["lock"])
+        return load_robot(self.path / ROBOT)
 
     @property
     def calibration(self) -> Calibration | None:

@@ -138,7 +138,10 @@ def import_logs(
     if ready is None:
         raise _nothing_left(report)
     names = tuple(robot.joints.names)
-    with DatasetWriter(Path(out), robot.name, names, report.rate, overwrite=overwrite) as writer:
+    facts = {"robot_file": robot.source} if robot.source else {}
+    with DatasetWriter(
+        Path(out), robot.name, names, report.rate, provenance=facts, overwrite=overwrite
+    ) as writer:
         for recording in chain([ready], prepared):
             writer.append(recording)
             report.count(recording)

@@ -56,6 +56,7 @@ class Robot:
         action_scale: radians a policy's unit action stands for.
         title: one line for people.
         notes: where the figures come from; what was resolved or dropped when the model was read.
+        source: the file that it was read from; "" for built-in robots.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Robot:
     action_scale: float = 1.0
     title: str = ""
     notes: tuple[str, ...] = ()
+    source: str = ""
 
     @classmethod
     def load(
@@ -107,7 +109,7 @@ class Robot:
         if Path(name).suffix.lower() in (".toml", ".xml", ".mjcf", ".urdf"):
             from gapless.robots.robotfile import read_path
 
-            return cls(**read_path(Path(name)))
+            return cls(**read_path(Path(name)), source=str(Path(name).resolve()))
         values = tables.read(str(name))
         at = values.pop("lock")
         return cls(**values).lock(at, at)
@@ -117,14 +119,14 @@ class Robot:
         """Read a MuJoCo XML file; see `gapless.robots.mjcf.read_mjcf` for the options."""
         from gapless.robots.mjcf import read_mjcf
 
-        return cls(**read_mjcf(Path(path), **options))
+        return cls(**read_mjcf(Path(path), **options), source=str(Path(path).resolve()))
 
     @classmethod
     def from_urdf(cls, path: str | Path, **options: Any) -> Robot:
         """Read a URDF file; see `gapless.robots.urdf.read_urdf` for the options."""
         from gapless.robots.urdf import read_urdf
 
-        return cls(**read_urdf(Path(path), **options))
+        return cls(**read_urdf(Path(path), **options), source=str(Path(path).resolve()))
 
     @property
     def links(self) -> tuple[str, ...]:

@@ -13,7 +13,8 @@ FILE = "compare.json"
 def data(run: Run) -> dict[str, Any]:
     """The rows of the table; without the file, what to type for it."""
     file = run.path / FILE
-    where = {"data": run.facts["data"]["path"] or "DATA", "file": file.name, "run": run.path.name}
+    robot, path = run.facts["robot"]["source"], run.facts["data"]["path"] or "DATA"
+    where = {"data": path, "robot": robot, "file": file.name, "run": str(run.path)}
     if not file.exists():
         return {**where, "rows": []}
     found = read_json(file)
