@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import runpy
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import gapless
+from closed_arm import closed_arm
 from gapless.close import Run, close
 from gapless.close.choices import suited
 from gapless.errors import ArtifactError, DataError, FormatError, NameMismatchError
@@ -159,3 +161,25 @@ def test_bad_input(pair: Robot, waves: list[Recording], run: Run, tmp_path: Path
         close([], pair, tmp_path / "x")
     assert isinstance(gapless.Run.open(run.path), Run)
     assert np.isfinite(run.summary["rows"]["raw"]["error"])
+
+
+def test_what_is_left_out_and_who_judges_is_said(
+    pair: Robot, waves: list[Recording], tmp_path: Path
+) -> None:
+    """A flagged recording is named with its reason; a single judge is a doubt."""
+    flagged = replace(waves[0], name="loose", provenance={"flags": ["not_followed"]})
+    found = close([*waves, flagged], pair, tmp_path / "run", **QUICK)
+    left, doubt = found.facts["notes"]
+    assert "loose (not_followed)" in left and "one motion judges" in doubt
+    assert found.stage("check")["recordings"] == len(waves) + 1
+
+
+def test_a_run_is_whole_without_the_files_of_its_robot(tmp_path: Path) -> None:
+    """The robot is in the folder: neither name nor path is looked up again."""
+    closed = closed_arm(tmp_path)
+    (tmp_path / "arm.xml").unlink()
+    moved = (tmp_path / "run").rename(tmp_path / "elsewhere")
+    again = Run.open(moved)
+    assert again.robot.fingerprint() == closed.facts["robot"]["fingerprint"]
+    runpy.run_path(str(moved / "use.py"))
+    assert "identified" in str(again)

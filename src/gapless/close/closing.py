@@ -19,6 +19,9 @@ from gapless.recordings.checks import check_dataset
 from gapless.recordings.recording import Recording, Recordings
 from gapless.robots import Robot
 
+NAMED = 5
+"""Recordings that a note names."""
+
 PIECES = 4
 """Stretches that a single motion is cut into, so that one can be held out."""
 
@@ -44,13 +47,15 @@ def close(
     """
     say = watch or (lambda *_: None)
     say("check", "reading")
-    recordings, notes = usable(dataset)
+    every = [dataset[i] for i in range(len(dataset))]
+    recordings, notes = usable(every)
     chosen = suited(recordings, robot).with_others(others)
     chosen.refuse_unknown(robot)
     split = divided(recordings, chosen.held_out, chosen.units, chosen.seed)
+    notes += _doubts(split)
     facts = _facts(dataset, recordings, robot, chosen, split, notes)
     job = Job(Run.begin(Path(out), robot, facts, restart), robot, chosen, split, say)
-    job.run.stage("check", lambda: check_dataset(recordings, robot).to_dict())
+    job.run.stage("check", lambda: check_dataset(every, robot).to_dict())
     raw = job.run.stage("raw", lambda: job.measured(job.world(), "raw", attribution=True))
     identified = job.run.stage("identified", lambda: job.identified(raw))
     corrected = job.run.stage("corrected", lambda: job.corrected(identified, raw))
@@ -61,14 +66,14 @@ def close(
     return job.run
 
 
-def usable(dataset: Recordings) -> tuple[list[Recording], list[str]]:
-    """Recordings fit for learning; a single motion is cut into pieces."""
-    found = [dataset[i] for i in range(len(dataset))]
-    found = [r for r in found if not r.provenance.get("flags") and r.target is not None]
+def usable(recordings: list[Recording]) -> tuple[list[Recording], list[str]]:
+    """Recordings fit for learning, and what people should know; a single motion is cut."""
+    found = [r for r in recordings if not r.provenance.get("flags") and r.target is not None]
     if not found:
         raise DataError("no recording can be used; see gapless check")
+    notes = _left_out([r for r in recordings if not any(r is f for f in found)])
     if len({r.name for r in found}) > 1:
-        return found, []
+        return found, notes
     pieces = [
         replace(r.clip(k * len(r) // PIECES, (k + 1) * len(r) // PIECES), name=f"{r.name}#{k + 1}")
         for r in found
@@ -78,7 +83,28 @@ def usable(dataset: Recordings) -> tuple[list[Recording], list[str]]:
         f"there is one motion only ({found[0].name}), so whole motions cannot be held out: it was "
         f"cut into {PIECES} pieces, of which one judges. Record other motions to be sure"
     )
-    return pieces, [note]
+    return pieces, [*notes, note]
+
+
+def _left_out(recordings: list[Recording]) -> list[str]:
+    """Which recordings are not used, and why."""
+    if not recordings:
+        return []
+    why = [
+        f"{r.name} ({', '.join(r.provenance.get('flags') or ['no commands'])})" for r in recordings
+    ]
+    more = f" and {len(why) - NAMED} more" if len(why) > NAMED else ""
+    return [f"left out: {', '.join(why[:NAMED])}{more}; gapless check says what is wrong with them"]
+
+
+def _doubts(split: Split) -> list[str]:
+    judges = {r.name for r in split.held_out}
+    if len(judges) > 1:
+        return []
+    return [
+        f"one motion judges ({judges.pop()}): with another one (--set seed=1) the figures may be "
+        "quite different. Record more motions to be sure"
+    ]
 
 
 def summary(stages: dict[str, dict[str, Any]], chosen: Choices) -> dict[str, Any]:

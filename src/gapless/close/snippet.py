@@ -11,6 +11,7 @@ world = run.world()  # nominal robot + calibration + correction
 joints = world.robot.joints.names  # the order of every column
 state = world.home(copies=4)
 world.reset(state)
-for _ in range(50):
+for _ in range(round(world.rate)):  # one second
     state = world.step(state.q)  # your targets here: rad, (copies, joints)
+print(f"{world.rate:g} steps a second;", dict(zip(joints, state.q[0].round(3).tolist())))
 '''

@@ -26,9 +26,11 @@ def summary_table(run: Run) -> Table | Text:
     table.add_column("simulator")
     for column in ("all", *loads):
         table.add_column(f"{column}, rad", justify="right")
-    table.add_column("")
+    if any(_remark(row) for row in rows.values()):
+        table.add_column("")
     for name, row in rows.items():
-        table.add_row(name, *_cells(row, rows["raw"], loads), Text(_remark(row), style="dim"))
+        remark = [Text(_remark(row), style="dim")] if _remark(row) else []
+        table.add_row(name, *_cells(row, rows["raw"], loads), *remark)
     return table
 
 

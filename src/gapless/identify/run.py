@@ -146,6 +146,12 @@ def _notes(found: Fit, judged: bool) -> tuple[str, ...]:
     edge = [e.name for e in found.estimates() if e.at_bound]
     if edge:
         lines.append(f"stopped at a bound: {', '.join(edge)}; widen --bounds if that is not real")
+    damping = {e.name for e in found.estimates() if e.parameter.kind == "damping" and e.value <= 0}
+    if damping & set(edge):
+        lines.append(
+            "damping cannot be less than none: where the model's kd is a guess it may be too "
+            "large; identify kd too"
+        )
     if not judged:
         lines.append("no recording was held out, so nothing says whether this is better elsewhere")
     return tuple(lines)

@@ -19,6 +19,8 @@ NOT_FOLLOWED, NOT_FOLLOWED_SHARE = 0.5, 0.25
 """Median distance to the target (rad), and the share of joints beyond it, of a failed run."""
 BEYOND_LIMIT = 0.1
 """rad a joint may be outside its limits before it is mentioned."""
+DEGREES = 0.2
+"""rad between a joint's limits below which they were perhaps meant in another unit."""
 FLAT_COUNT, FLAT_RUN = 10, 3
 """Samples at the very extreme of a channel, and in a row, that make it saturated."""
 FLAT = 1e-6
@@ -122,9 +124,16 @@ def followed(recording: Recording) -> list[Finding]:
     names = ", ".join(f"{recording.joints[used[k]]} {typical[k]:.2f}" for k in np.flatnonzero(far))
     text = (
         f"the robot did not follow its commands: {int(far.sum())} of {len(used)} joints were "
-        f"typically more than {NOT_FOLLOWED} rad away ({names} rad)"
+        f"typically more than {NOT_FOLLOWED} rad away ({names} rad), first at "
+        f"{_first(error[:, far] > NOT_FOLLOWED, recording.rate):.1f} s. Was its torque on? Cut the "
+        "log there if it was switched off"
     )
     return [Finding("error", "not_followed", text, count=int(far.sum()))]
+
+
+def _first(far: np.ndarray, rate: float) -> float:
+    """Seconds until any joint is far from its command."""
+    return float(far.any(axis=1).argmax() / rate)
 
 
 def beyond_limits(recording: Recording, robot: Robot) -> list[Finding]:
@@ -140,6 +149,11 @@ def beyond_limits(recording: Recording, robot: Robot) -> list[Finding]:
             f"{recording.joints[j]} is up to {most:.2f} rad outside its limits in {count} samples; "
             "the log's zero or sign may differ from the model's"
         )
+        if upper[j] - lower[j] < DEGREES:
+            text += (
+                f". The limits are only {upper[j] - lower[j]:.2g} rad apart: are they meant in "
+                'radians? MJCF takes degrees unless it has <compiler angle="radian"/>'
+            )
         findings.append(Finding("warning", "beyond_limits", text, recording.joints[j], count))
     return findings
 
