@@ -12,8 +12,9 @@ from gapless.recordings.importers import read
 from gapless.recordings.options import ImportOptions
 from gapless.recordings.preparation.delay import estimate
 from gapless.recordings.preparation.delay_comparison import compare_delays
-from gapless.recordings.preparation.placement import judge
+from gapless.recordings.preparation.placement import judge, move_commands
 from gapless.recordings.preparation.prepare import prepare
+from gapless.recordings.rawlog import Stream
 from gapless.recordings.recording import Recording
 from raw_logs import arm_log, edited, on_clock, rows
 
@@ -219,3 +220,13 @@ def test_joints_told_to_stay_do_not_hide_the_one_that_moves():
     q += np.random.default_rng(0).normal(0, 3e-4, q.shape)
     clip = plain("ramp", q, target, 50, "synthetic")
     assert judge(clip, estimate([clip]), 0).problems == []
+
+
+def test_a_log_that_changes_its_pace_loses_no_command() -> None:
+    """Rows that are usual where they are miss nothing; a row that is lost there is noticed."""
+    time = np.concatenate([0.0053 * np.arange(100), 0.53 + 0.0035 * np.arange(200)])
+    whole = move_commands({"target": Stream(time, np.arange(300.0)[:, None])}, 1)["target"]
+    assert np.flatnonzero(np.isnan(whole.values[:, 0])).tolist() == [299]
+    time = np.delete(time, 150)
+    holed = move_commands({"target": Stream(time, np.arange(299.0)[:, None])}, 1)["target"]
+    assert np.flatnonzero(np.isnan(holed.values[:, 0])).tolist() == [149, 298]

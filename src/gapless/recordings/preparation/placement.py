@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.ndimage import median_filter
 
 from gapless.recordings.findings import Finding
-from gapless.recordings.preparation import clock, resample
+from gapless.recordings.preparation import resample
 from gapless.recordings.preparation.delay import MOVING, Delay, distant_lag
 from gapless.recordings.rawlog import Pairing, Stream
 from gapless.recordings.recording import Recording
 
+AROUND = 21
+"""Rows whose usual distance in time is the pace of a log there."""
 COMMANDS = ("target", "target_dq", "torque_ff")
 """Streams that were sent to the robot, and move together."""
 EARLY = -0.15
@@ -63,7 +66,9 @@ def move_commands(streams: dict[str, Stream], rows: int) -> dict[str, Stream]:
 def _earlier(stream: Stream, rows: int) -> Stream:
     values = np.full_like(stream.values, np.nan)
     values[:-rows] = stream.values[rows:]
-    longest = (rows - 1 + resample.MISSING) * clock.interval(stream.time)
+    # A logger may change its pace; what counts is the pace around a row.
+    pace = median_filter(np.diff(stream.time), AROUND, mode="nearest")[: len(stream.time) - rows]
+    longest = (rows - 1 + resample.MISSING) * pace
     values[:-rows][stream.time[rows:] - stream.time[:-rows] > longest] = np.nan
     return Stream(stream.time, values)
 
