@@ -20,6 +20,9 @@ LOADED = ("strength", "damping", "armature", "frictionloss", "encoder_bias", "de
 GENTLE = {"horizons": (0.3, 0.6), "iterations": 150, "samples": 6000, "rate": 1e-3}
 """Settings of the trainer: after identification little is left to learn."""
 
+THOROUGH = {"horizons": (0.5, 1.0, 1.0), "samples": 16000, "noise": 0.05, "outlier": 0.1}
+"""Where nobody says what is carried: identification cannot tell loads apart, and leaves much."""
+
 
 @dataclass(frozen=True)
 class Choices:
@@ -78,7 +81,8 @@ def suited(recordings: Sequence[Recording], robot: Robot) -> Choices:
     loads = _stated(recordings)
     if loads is None:
         # What a joint hangs below its target at the start tells what it carries.
-        found = replace(found, model_settings={"now": ("q", "dq", "error", "start_error")})
+        seen = {"now": ("q", "dq", "error", "start_error")}
+        found = replace(found, model_settings=seen, trainer_settings=dict(THOROUGH))
     elif loads:
         # A load sits at the mass centre of the link that holds it.
         held = [f"{kind}/{link}" for link in loads for kind in ("mass", "com_x", "com_y", "com_z")]
