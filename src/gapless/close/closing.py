@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, replace
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from gapless.artifact import write_json, write_text_atomic
 from gapless.close.choices import Choices, suited
 from gapless.close.run import Run
-from gapless.close.snippet import SNIPPET
 from gapless.close.stages import Job, Watch
 from gapless.correct.correcting import fingerprint
 from gapless.correct.splitting import Split, divided
@@ -173,6 +173,7 @@ def _publish(run: Run) -> None:
         write_text_atomic(run.path / "robot.xml", calibration.to_mjcf(run.robot))
         ranges = {name: list(pair) for name, pair in calibration.ranges().items()}
         write_json(run.path / "ranges.json", ranges)
-    write_text_atomic(run.path / "use.py", SNIPPET)
+    program = resources.files("gapless.close").joinpath("use.py.txt").read_text("utf-8")
+    write_text_atomic(run.path / "use.py", program)
     for file in run.path.glob(".*.progress"):  # nothing is left to go on with
         file.unlink()
