@@ -88,15 +88,15 @@ def _free(tree: ast.Module) -> list[str]:
 
 def _read(tree: ast.Module) -> list[str]:
     """Names and files that a block opens or loads, and has not written itself."""
-    written = _given_to(tree, "save")
+    written = [*_given_to(tree, "save"), *_given_to(tree, "close", at=2)]
     return [text for text in _given_to(tree, *OPENING) if text not in written]
 
 
-def _given_to(tree: ast.Module, *methods: str) -> list[str]:
-    """Texts that are the first argument of these methods."""
-    calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and n.args]
+def _given_to(tree: ast.Module, *methods: str, at: int = 0) -> list[str]:
+    """Texts that are an argument of these methods."""
+    calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and len(n.args) > at]
     named = [n for n in calls if isinstance(n.func, ast.Attribute) and n.func.attr in methods]
-    values = [n.args[0].value for n in named if isinstance(n.args[0], ast.Constant)]
+    values = [n.args[at].value for n in named if isinstance(n.args[at], ast.Constant)]
     return [value for value in values if isinstance(value, str)]
 
 
