@@ -239,6 +239,9 @@ def test_case_18_stuck_encoder_saturation_and_clipping(so101):
     assert recording.provenance["torque_saturated"] == flat.sum()
     joints = {f.joint for f in done.findings if f.code == "stuck"}
     assert joints == {so101.joints.names[1]}
+    held = ImportOptions(keep_still=True)  # friction did it, says the user
+    kept = prepare(edited(log, q=q, dq=None), so101, held, 50)
+    assert kept.recordings[0].mask.all() and "stuck" in {f.code for f in kept.findings}
 
 
 def test_case_19_two_clocks(so101):

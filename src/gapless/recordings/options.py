@@ -33,6 +33,8 @@ class ImportOptions:
     """Longest interruption (s) that is bridged, and counted; default three samples."""
     max_masked: float = 0.2
     """Largest share of samples that may be unusable before a log is refused."""
+    keep_still: bool = False
+    """Joints that stand still while commanded to move are held by friction: do not mask them."""
     unit: str | None = None
     """Serial number or name of the individual robot."""
     mount: str | None = None

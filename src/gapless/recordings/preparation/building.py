@@ -113,6 +113,7 @@ def finish(builder: Builder, built: Built, delay: Delay, moved: int) -> Built:
     done = Built(findings=[*built.findings], problems=[*built.problems])
     for number, recording in enumerate(built.recordings):
         bad, findings = quality.stuck(recording)
+        bad &= not builder.options.keep_still
         masked = Counter(recording.provenance["masked"]) + Counter(stuck=int(bad.sum()))
         flat, flats = quality.saturated(recording)
         recording = _without_torque(replace(recording, mask=recording.mask & ~bad), flat)

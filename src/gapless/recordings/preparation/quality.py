@@ -45,7 +45,10 @@ def stuck(recording: Recording) -> tuple[np.ndarray, list[Finding]]:
                 bad[start:stop, j] = recording.mask[start:stop, j]
         count = int(bad[:, j].sum())
         if count:
-            text = f"{joint} stood still for {count / recording.rate:.1f} s while commanded to move"
+            text = (
+                f"{joint} stood still for {count / recording.rate:.1f} s while commanded to move; "
+                "if friction held it, import with --keep-still"
+            )
             findings.append(Finding("warning", "stuck", text, joint, count))
     return bad, findings
 
