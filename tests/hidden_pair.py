@@ -16,6 +16,13 @@ TRUTH = {"kp": 1.3, "damping": 0.7, "frictionloss": 3.0}
 """Factors by which the hidden robot's figures differ."""
 
 STEP = 0.005
+LOCKED = ["shoulder_pan", "wrist_flex", "wrist_roll", "gripper"]
+"""Joints of an SO-101 beside its shoulder lift and its elbow."""
+
+
+def nominal_pair() -> Robot:
+    """Shoulder lift and elbow of an SO-101."""
+    return Robot.load("so101", lock=LOCKED)
 
 
 def recorded(

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 WIDTH = 120
 
 
 class PrintsAsTables:
     """Gives a class with `__rich__` the `__str__` that goes with it."""
 
-    def __rich__(self) -> Any:
-        raise NotImplementedError
-
     def __str__(self) -> str:
         from rich.console import Console
 
         console = Console(width=WIDTH, color_system=None)
         with console.capture() as caught:
-            console.print(self.__rich__())
+            console.print(self)
         return caught.get()

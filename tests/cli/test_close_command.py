@@ -9,10 +9,8 @@ import pytest
 
 from gapless.cli.main import main
 from gapless.recordings import Dataset
-from gapless.robots import Robot
-from hidden_pair import STEP, recorded
+from hidden_pair import LOCKED, STEP, nominal_pair, recorded
 
-LOCKED = ["shoulder_pan", "wrist_flex", "wrist_roll", "gripper"]
 QUICK = [
     *("--set", 'parameters=["kp"]', "fragments=8", "members=1", f"physics_step={STEP}"),
     'trainer_settings={"horizons": [0.3], "iterations": 5, "samples": 200}',
@@ -22,7 +20,7 @@ QUICK = [
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three motions of an arm with weak motors, as a dataset."""
-    pair = Robot.load("so101", lock=LOCKED)
+    pair = nominal_pair()
     waves = recorded(pair.with_joints(kp=0.65 * pair.joints.kp), ["a", "b", "c"], noise=0.0)
     path = tmp_path_factory.mktemp("data") / "waves"
     Dataset.from_recordings(waves, "so101").save(path)

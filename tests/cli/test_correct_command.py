@@ -244,7 +244,11 @@ def test_an_existing_correction_is_not_overwritten(
 def test_the_next_command_means_the_same_world() -> None:
     """Robot, locks and calibration are repeated in what is suggested."""
     args = correct_options.Correct(
-        Path("d"), Path("o"), robot="so101", lock=("gripper",), calibration=Path("c.json")
+        dataset=Path("d"),
+        out=Path("o"),
+        robot="so101",
+        lock=("gripper",),
+        calibration=Path("c.json"),
     )
     expected = " --robot so101 --lock gripper --calibration c.json"
     assert correct_options.same_world(args) == expected

@@ -11,28 +11,19 @@ import numpy as np
 import pytest
 
 import gapless
-from closed_arm import closed_arm
+from closed_arm import QUICK, closed_arm
 from gapless.close import Run, close
 from gapless.close.choices import suited
 from gapless.errors import ArtifactError, DataError, FormatError, NameMismatchError
 from gapless.recordings import Recording
 from gapless.robots import Robot
-from hidden_pair import STEP, recorded
-
-QUICK = {
-    "parameters": ("kp",),
-    "fragments": 8,
-    "members": 1,
-    "physics_step": STEP,
-    "trainer_settings": {"horizons": (0.3,), "iterations": 5, "samples": 200},
-}
-LOCKED = ["shoulder_pan", "wrist_flex", "wrist_roll", "gripper"]
+from hidden_pair import nominal_pair, recorded
 
 
 @pytest.fixture(scope="module")
 def pair() -> Robot:
     """Shoulder lift and elbow of an SO-101."""
-    return Robot.load("so101", lock=LOCKED)
+    return nominal_pair()
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from doc_pages import Block, blocks
 from doc_recordings import Place, recorded, small_robot
 
 import gapless
-from gapless.close.choices import GENTLE
+from gapless.close.choices import GENTLE, THOROUGH
 from gapless.robots import names as built_in
 
 BLOCKS = blocks("python")
@@ -79,11 +79,17 @@ def _resolve(text: str) -> None:
 def _free(tree: ast.Module) -> list[str]:
     """Names that a block uses and does not make."""
     names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    return [node.id for node in names if node.id not in _made(tree)]
+
+
+def _made(tree: ast.Module) -> set[str]:
+    """Names that a block gives a value."""
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
     made = {node.id for node in names if isinstance(node.ctx, ast.Store)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
             made |= {(n.asname or n.name).split(".")[0] for n in node.names}
-    return [node.id for node in names if node.id not in made]
+    return made
 
 
 def _read(tree: ast.Module) -> list[str]:
@@ -122,6 +128,8 @@ def test_block_runs(
         if text not in built_in():
             inputs.give(text, place)
     for setting, value in QUICK.items():
-        monkeypatch.setitem(GENTLE, setting, value)
+        for usual in (GENTLE, THOROUGH):
+            monkeypatch.setitem(usual, setting, value)
     names = {n: GIVEN[n](place, inputs) for n in _free(tree) if n in GIVEN}
     exec(compile(tree, block.place, "exec"), names)
+    assert _made(tree) <= set(names)  # it ran to its end

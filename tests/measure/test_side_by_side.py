@@ -17,15 +17,13 @@ from gapless.measure.side_by_side import (
 from gapless.recordings import Recording
 from gapless.robots import Robot
 from gapless.worlds import MujocoWorld
-from hidden_pair import STEP, recorded
-
-LOCKED = ["shoulder_pan", "wrist_flex", "wrist_roll", "gripper"]
+from hidden_pair import STEP, nominal_pair, recorded
 
 
 @pytest.fixture(scope="module")
 def pair() -> Robot:
     """Shoulder lift and elbow of an SO-101."""
-    return Robot.load("so101", lock=LOCKED)
+    return nominal_pair()
 
 
 @pytest.fixture(scope="module")

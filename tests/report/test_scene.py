@@ -16,7 +16,7 @@ from gapless.errors import DataError, GaplessError, MissingExtraError
 from gapless.measure.side_by_side import SideBySide, Track
 from gapless.report import serving
 from gapless.report.rig import Rig, held
-from gapless.report.scene import COLOURS, OTHERS, colour_of, frames_of, static_scene
+from gapless.report.scene import BODY, OTHERS, colour_of, frames_of, static_scene
 from gapless.report.serving import served
 from gapless.robots import Robot
 from gapless.robots.kinematics import Kinematics
@@ -110,7 +110,7 @@ def test_frames_are_at_most_the_clips_own(so101: Robot) -> None:
 def test_tracks_have_colours_of_their_own() -> None:
     """Known ones theirs, others from a palette."""
     tracks = dict.fromkeys(["real", "raw", "mine", "yours"])
-    assert colour_of("raw", tracks) == COLOURS["raw"]
+    assert colour_of("raw", tracks) == (229, 72, 77) and colour_of("real", tracks) == BODY
     assert [colour_of(name, tracks) for name in ("mine", "yours")] == list(OTHERS[:2])
 
 

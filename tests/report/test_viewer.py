@@ -15,7 +15,7 @@ from gapless.measure.side_by_side import SideBySide
 from gapless.motions.excitation import multisine
 from gapless.recordings import Dataset
 from gapless.report.error_colours import scale_of, shade, worst_joint
-from gapless.report.scene import COLOURS
+from gapless.report.scene import BODY
 from gapless.report.sources import DatasetSource, RunSource
 from gapless.report.viewer import Viewer
 from gapless.report.viewer_panel import plain, span_of, with_now
@@ -92,13 +92,13 @@ def test_links_are_coloured_by_the_error_of_their_joint(viewer: Viewer) -> None:
     viewer.scrub(worst / viewer.clip.rate)
     viewer.colour()
     colours = dict(zip(viewer._rig.links, viewer._figures["real"]._colours, strict=True))
-    assert colours["base"] == COLOURS["real"]
+    assert colours["base"] == BODY
     assert max(colours, key=lambda link: colours[link][0] - colours[link][2]) == "lower_arm"
     assert "red" in viewer.panel.note.content
     assert not viewer._figures["raw"].root.visible
     viewer.panel.colours.value = "plain"
     viewer.colour()
-    assert set(viewer._figures["real"]._colours) == {COLOURS["real"]}
+    assert set(viewer._figures["real"]._colours) == {BODY}
     assert viewer._figures["raw"].root.visible
 
 
@@ -116,7 +116,7 @@ def test_a_recording_that_cannot_be_replayed_is_shown_alone(viewer: Viewer) -> N
 
 def test_names_of_recordings_are_numbered(source: DatasetSource) -> None:
     """Two of one name can be told apart."""
-    assert source.names[0] == "1. wave"
+    assert source.names[0] == "1. wave, 0 kg"
     assert source.names[1].startswith("2. <img")
 
 
@@ -172,7 +172,7 @@ def test_the_line_where_we_are_is_a_curve_of_its_own() -> None:
 
 def test_colours_of_errors(source: DatasetSource) -> None:
     """From neutral to red in steps; a clip without errors has a scale too."""
-    assert shade(0.0) == COLOURS["real"] and shade(-5.0) == shade(1.0) == (214, 39, 40)
+    assert shade(0.0) == BODY and shade(-5.0) == shade(1.0) == (229, 72, 77)
     clip: SideBySide = source.clip(0)[0]
     assert 0 < scale_of(clip, "raw") < 1
     same = replace(clip, tracks=clip.tracks | {"raw": clip.tracks["real"]})

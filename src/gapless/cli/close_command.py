@@ -4,38 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import tyro
+from typing import TYPE_CHECKING
 
 from gapless.cli.correction_option import settings_of
-from gapless.cli.robot_option import robot_of
+from gapless.cli.robot_option import OfDataset
 from gapless.cli.stopping import stoppable, stopped
 from gapless.cli.terminal import check_outputs, console, parse, save_json, spinner
 from gapless.errors import MissingExtraError
-from gapless.recordings import Dataset
 
 if TYPE_CHECKING:
     from gapless.close import Run
 
 
-@dataclass(frozen=True)
-class Close:
+@dataclass(frozen=True, kw_only=True)
+class Close(OfDataset):
     """Check, measure, identify, learn what is left, and keep what helps on held-out motions.
 
     Stopped or killed, the same command goes on where it was.
     """
 
-    dataset: Annotated[Path, tyro.conf.Positional]
-    """Folder of a dataset; make one with gapless import or gapless collect."""
     out: Path
     """Folder of the run."""
-    robot: str | None = None
-    """Built-in robot or path of an .xml, .urdf or .toml; the dataset's own by default."""
-    mount: str | None = None
-    """free, fixed, or the link that is clamped; as the recordings say by default."""
-    lock: tuple[str, ...] = ()
-    """Joints or joint groups to weld at their default angle."""
     set: tuple[str, ...] = ()
     """Other choices than those made by themselves, e.g. horizon=0.5, model=operator,
     'parameters=["kp","frictionloss"]', held_out=0.3, 'units=["4"]'."""
@@ -51,8 +40,7 @@ def run(arguments: list[str]) -> int:
     from gapless.close import Choices, close
 
     check_outputs(args.json)
-    dataset = Dataset.open(args.dataset)
-    robot = robot_of(dataset, args.robot, args.mount, args.lock)
+    dataset, robot = args.opened()
     try:
         with stoppable(), spinner("closing") as say:
             found = close(

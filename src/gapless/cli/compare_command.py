@@ -4,37 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
-
-import tyro
+from typing import Any
 
 from gapless.cli.correction_option import literal, trained_and_judged
-from gapless.cli.robot_option import robot_of
+from gapless.cli.robot_option import OfDataset
 from gapless.cli.stopping import stoppable, stopped
 from gapless.cli.terminal import check_outputs, console, parse, save_json, spinner
 from gapless.errors import GaplessError
-from gapless.recordings import Dataset
 
 ALL = "raw,asap-sysid,identify,delta-dynamics,asap,gaponet,residual-torque,ours"
 
 
-@dataclass(frozen=True)
-class Compare:
+@dataclass(frozen=True, kw_only=True)
+class Compare(OfDataset):
     """Train methods on the same recordings and print one table of their held-out errors.
 
     With --json, methods that are finished are kept: stopped, the same command goes on.
     """
 
-    dataset: Annotated[Path, tyro.conf.Positional]
-    """Folder of a dataset; make one with gapless import or gapless collect."""
     methods: str = ALL
     """Names with commas between them; the raw simulator is always measured."""
-    robot: str | None = None
-    """Built-in robot or path of an .xml, .urdf or .toml; the dataset's own by default."""
-    mount: str | None = None
-    """free, fixed, or the link that is clamped; as the recordings say by default."""
-    lock: tuple[str, ...] = ()
-    """Joints or joint groups to weld at their default angle."""
     fit: tuple[str, ...] = ()
     """Patterns of the motions to train on; all others are held out."""
     held_out: float = 0.25
@@ -72,14 +61,14 @@ def run(arguments: list[str]) -> int:
     from gapless.measure.replay import parse_horizon
 
     check_outputs(args.json)
-    dataset = Dataset.open(args.dataset)
+    dataset, robot = args.opened()
     train, judged_by = trained_and_judged(dataset, args.judge, args.fit, args.held_out, args.seed)
     progress = args.json and args.json.with_name(f".{args.json.name}.progress")
     try:
         with stoppable(), spinner("comparing") as say:
             found = compare(
                 train,
-                robot_of(dataset, args.robot, args.mount, args.lock),
+                robot,
                 [name.strip() for name in args.methods.split(",") if name.strip()],
                 held_out=judged_by,
                 units=args.units,

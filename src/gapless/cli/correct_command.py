@@ -15,7 +15,6 @@ from gapless.cli.correct_options import (
 )
 from gapless.cli.correction_option import calibrated, trained_and_judged
 from gapless.cli.correction_report import draw, report
-from gapless.cli.robot_option import robot_of
 from gapless.cli.stopping import stoppable, stopped
 from gapless.cli.terminal import check_outputs, console, parse
 from gapless.cli.training_view import shown
@@ -106,8 +105,7 @@ def _job(args: Correct) -> _Job:
     from gapless.identify import Calibration
     from gapless.worlds import MujocoWorld
 
-    dataset = Dataset.open(args.dataset)
-    nominal = robot_of(dataset, args.robot, args.mount, args.lock)
+    dataset, nominal = args.opened()
     chosen, others = dataset, 0.0
     if not args.transfer:
         chosen, others = trained_and_judged(dataset, args.judge, args.fit, args.held_out, args.seed)

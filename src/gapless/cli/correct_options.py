@@ -5,31 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
-
-import tyro
+from typing import Any
 
 from gapless.cli.correction_option import settings_of
+from gapless.cli.robot_option import OfDataset
 from gapless.recordings.recording import Recording
 
 
-@dataclass(frozen=True)
-class Correct:
+@dataclass(frozen=True, kw_only=True)
+class Correct(OfDataset):
     """Learn a correction of a simulator from recordings, judged on motions it was not trained on.
 
     Stopped or killed, the same command goes on where it was.
     """
 
-    dataset: Annotated[Path, tyro.conf.Positional]
-    """Folder of a dataset; make one with gapless import."""
     out: Path
     """Folder for the correction: weights (safetensors) and contract (JSON)."""
-    robot: str | None = None
-    """Built-in robot or path of an .xml, .urdf or .toml; the dataset's own by default."""
-    mount: str | None = None
-    """free, fixed, or the link that is clamped; as the recordings say by default."""
-    lock: tuple[str, ...] = ()
-    """Joints or joint groups to weld at their default angle."""
     calibration: Path | None = None
     """File of gapless identify: learn what is left with the identified figures."""
     loaded: bool = False

@@ -6,12 +6,10 @@ import math
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import tyro
+from typing import TYPE_CHECKING
 
 from gapless.artifact import write_text_atomic
-from gapless.cli.robot_option import robot_of
+from gapless.cli.robot_option import OfDataset
 from gapless.cli.terminal import check_outputs, console, parse, save_json, spinner
 from gapless.errors import ArtifactError, GaplessError
 from gapless.recordings import Dataset
@@ -21,20 +19,12 @@ if TYPE_CHECKING:
     from gapless.identify import Calibration
 
 
-@dataclass(frozen=True)
-class Identify:
+@dataclass(frozen=True, kw_only=True)
+class Identify(OfDataset):
     """Fit a simulator's figures to recordings, with intervals, judged on other motions."""
 
-    dataset: Annotated[Path, tyro.conf.Positional]
-    """Folder of a dataset; make one with gapless import."""
     out: Path
     """File for the calibration (JSON)."""
-    robot: str | None = None
-    """Built-in robot or path of an .xml, .urdf or .toml; the dataset's own by default."""
-    mount: str | None = None
-    """free, fixed, or the link that is clamped; as the recordings say by default."""
-    lock: tuple[str, ...] = ()
-    """Joints or joint groups to weld at their default angle."""
     set: tuple[str, ...] = ("actuators",)
     """What to find: actuators, drives, inertials, inertias, payload, asap, all; kinds such as kp or
     mass; or places: kp/arms, mass/torso_link, kp@sides."""
@@ -102,8 +92,7 @@ def run(arguments: list[str]) -> int:
         require_matplotlib()
     if args.out.exists() and not args.overwrite:
         raise ArtifactError(f"{args.out} exists; use --overwrite, or another --out")
-    dataset = Dataset.open(args.dataset)
-    robot = robot_of(dataset, args.robot, args.mount, args.lock)
+    dataset, robot = args.opened()
     fitted, held_out = _chosen(dataset, args)
     settings = Settings(
         horizon=args.horizon,

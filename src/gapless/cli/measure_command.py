@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import tyro
+from typing import TYPE_CHECKING
 
 from gapless.cli.correction_option import calibrated, usage_figures
-from gapless.cli.robot_option import robot_of
+from gapless.cli.robot_option import OfDataset
 from gapless.cli.terminal import check_outputs, console, parse, progress, save_json
-from gapless.recordings import Dataset
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -22,18 +19,10 @@ if TYPE_CHECKING:
     from gapless.worlds.world import World
 
 
-@dataclass(frozen=True)
-class Measure:
+@dataclass(frozen=True, kw_only=True)
+class Measure(OfDataset):
     """Replay a dataset in MuJoCo and print the gap: by horizon, by joint, by cause."""
 
-    dataset: Annotated[Path, tyro.conf.Positional]
-    """Folder of a dataset; make one with gapless import."""
-    robot: str | None = None
-    """Built-in robot or path of an .xml, .urdf or .toml; the dataset's own by default."""
-    mount: str | None = None
-    """free, fixed, or the link that is clamped; the robot's usual mount by default."""
-    lock: tuple[str, ...] = ()
-    """Joints or joint groups to weld at their default angle."""
     horizons: tuple[str, ...] = ("0.25", "0.5", "1.0", "full")
     """Seconds replayed from recorded states; "full" is the whole clip."""
     windows: int | None = None
@@ -74,8 +63,7 @@ def run(arguments: list[str]) -> int:
     check_outputs(args.json, args.plots and args.plots / "gap.png")
     if args.plots:
         require_matplotlib()
-    dataset = Dataset.open(args.dataset)
-    robot = robot_of(dataset, args.robot, args.mount, args.lock)
+    dataset, robot = args.opened()
     recordings = dataset
     if args.reference_as_command:
         recordings = dataset.map(lambda recording: recording.with_reference_as_command())

@@ -70,6 +70,22 @@ class SideBySide:
         """(T, J) simulated minus real position, rad."""
         return self.tracks[simulator].q - self.tracks[REAL].q
 
+    def mean_error(self, simulator: str) -> np.ndarray:
+        """(J,) mean size of a joint's error, rad; 0 where there is nothing to compare."""
+        error = np.abs(self.error(simulator))
+        return np.nansum(error, axis=0) / np.maximum(np.isfinite(error).sum(axis=0), 1)
+
+    @property
+    def title(self) -> str:
+        """Motion, unit and load, for people."""
+        return clip_title(self.name, self.unit, self.payload)
+
+
+def clip_title(name: str, unit: str | None, payload: float | None) -> str:
+    """Motion, unit and load, as far as they are known."""
+    parts = [name, "" if unit is None else f"unit {unit}"]
+    return ", ".join(filter(None, [*parts, "" if payload is None else f"{payload:g} kg"]))
+
 
 def side_by_side(
     recordings: Sequence[Recording], worlds: Mapping[str, World], horizon: Horizon = FULL

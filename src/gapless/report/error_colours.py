@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from gapless.measure.side_by_side import REAL, SideBySide
-from gapless.report.scene import COLOURS, Colour
+from gapless.report.colours import COLOURS, Colour, rgb
+from gapless.report.scene import BODY
 
 SHADES = 16
 """Steps of the colour scale, so that a link is repainted only when it matters."""
-RED: Colour = (214, 39, 40)
+RED: Colour = rgb(COLOURS["raw"])
 
 
 def scale_of(clip: SideBySide, simulator: str) -> float:
@@ -22,7 +23,7 @@ def scale_of(clip: SideBySide, simulator: str) -> float:
 def shade(share: float) -> Colour:
     """From the real robot's own colour to red, in steps."""
     step = round(min(abs(share), 1.0) * SHADES) / SHADES
-    mixed = [round(a + step * (b - a)) for a, b in zip(COLOURS[REAL], RED, strict=True)]
+    mixed = [round(a + step * (b - a)) for a, b in zip(BODY, RED, strict=True)]
     return mixed[0], mixed[1], mixed[2]
 
 
@@ -32,5 +33,5 @@ def worst_joint(clip: SideBySide, joints: tuple[str, ...]) -> str:
     known = [name for name in joints if name in clip.joints]
     if not simulators or not known:
         return joints[0]
-    errors = np.nansum(np.abs(clip.error(simulators[0])), axis=0)
+    errors = clip.mean_error(simulators[0])
     return max(known, key=lambda name: errors[clip.joints.index(name)])

@@ -6,14 +6,7 @@ import html
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-COLOURS = {
-    "command": "#8a8f98",
-    "real": "#3b82f6",
-    "raw": "#e5484d",
-    "identified": "#f5a524",
-    "corrected": "#30a46c",
-}
-"""The same thing has the same colour in every picture."""
+from gapless.report.colours import COLOURS
 
 CAUSES = ("#5b8ff9", "#f6bd16", "#5ad8a6", "#e8684a", "#9270ca", "#6dc8ec")
 REMAINS = "#a0a4ab"

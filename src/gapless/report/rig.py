@@ -49,13 +49,11 @@ class Rig:
         self.robot = robot
         self._kinematics = Kinematics(model, robot)
         self.links = self._kinematics.links
-        index = {model.body(name).id: i for i, name in enumerate(self.links)}
-        bodies = list(index)
-        self.parents = [index.get(int(model.body_parentid[b]), -1) for b in bodies]
+        self.parents = self._kinematics.parents
         self.meshes = link_meshes(robot)
         self.size = reach(model)
-        columns = {model.joint(name).id: j for j, name in enumerate(robot.joints.names)}
-        self.movers = [columns.get(int(model.body_jntadr[b]), -1) for b in bodies]
+        movers = {link: robot.joints.index(j) for j, link in self._kinematics.moved.items()}
+        self.movers = [movers.get(link, -1) for link in self.links]
 
     def poses(self, clip: SideBySide, track: str, frames: np.ndarray) -> Poses:
         """How a robot of a clip moved, for drawing.

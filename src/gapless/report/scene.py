@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gapless.measure.side_by_side import REAL, SideBySide
+from gapless.report.colours import COLOURS, Colour, rgb
 from gapless.report.rig import Poses, Rig
 from gapless.report.serving import served
 from gapless.robots import Robot
@@ -17,13 +18,8 @@ from gapless.robots.rotations import rotate
 if TYPE_CHECKING:
     import viser
 
-Colour = tuple[int, int, int]
-COLOURS: dict[str, Colour] = {
-    REAL: (176, 190, 210),
-    "raw": (214, 39, 40),
-    "identified": (255, 140, 20),
-    "corrected": (44, 160, 44),
-}
+BODY: Colour = (176, 190, 210)
+"""Of the real robot."""
 OTHERS: tuple[Colour, ...] = ((148, 103, 189), (23, 160, 190), (140, 86, 75))
 GHOST = 0.4
 """Opacity of a simulated robot."""
@@ -37,8 +33,10 @@ FRONT = np.array([0.86, 0.46, 0.22]) / np.linalg.norm([0.86, 0.46, 0.22])
 
 def colour_of(track: str, tracks: Mapping[str, Any]) -> Colour:
     """The colour that a track has in every scene."""
+    if track == REAL:
+        return BODY
     others = [name for name in tracks if name not in COLOURS]
-    return COLOURS[track] if track in COLOURS else OTHERS[others.index(track) % len(OTHERS)]
+    return rgb(COLOURS[track]) if track in COLOURS else OTHERS[others.index(track) % len(OTHERS)]
 
 
 class Figure:

@@ -9,7 +9,7 @@ import numpy as np
 
 from gapless.close.run import REPLAYS, Run
 from gapless.errors import ArtifactError, DataError, GaplessError
-from gapless.measure.side_by_side import REAL, SideBySide, Track, side_by_side
+from gapless.measure.side_by_side import REAL, SideBySide, Track, clip_title, side_by_side
 from gapless.measure.starts import in_robot_order
 from gapless.recordings import Dataset
 from gapless.recordings.recording import Recording
@@ -50,7 +50,7 @@ class RunSource:
     def __init__(self, run: Run, robot: Robot | None = None) -> None:
         self._clips = stored(run)
         self.robot = robot or run.robot
-        self.names = numbered([_title(c.name, c.unit, c.payload) for c in self._clips])
+        self.names = numbered([clip.title for clip in self._clips])
         self.tracks = tuple(dict.fromkeys(t for clip in self._clips for t in clip.tracks))
 
     def clip(self, i: int) -> tuple[SideBySide, str]:
@@ -67,7 +67,7 @@ class DatasetSource:
         self._dataset, self.robot = dataset, robot
         self.tracks: tuple[str, ...] = (REAL, RAW)
         told = [(e.name, e.conditions.unit, e.conditions.payload_mass) for e in dataset.episodes]
-        self.names = numbered([_title(*one) for one in told])
+        self.names = numbered([clip_title(*one) for one in told])
         self._world = MujocoWorld(robot, dataset.rate)
         self.clip = lru_cache(KEPT)(self._replayed)
 
@@ -130,8 +130,3 @@ def _base(recording: Recording, robot: Robot) -> tuple[np.ndarray | None, np.nda
 def numbered(titles: list[str]) -> tuple[str, ...]:
     """Titles that differ from each other."""
     return tuple(f"{i}. {title}" for i, title in enumerate(titles, 1))
-
-
-def _title(name: str, unit: str | None, payload: float | None) -> str:
-    parts = [name, *([f"unit {unit}"] if unit else [])]
-    return ", ".join([*parts, *([f"{payload:g} kg"] if payload else [])])

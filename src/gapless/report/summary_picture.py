@@ -12,7 +12,7 @@ from gapless.artifact import write_bytes_atomic
 from gapless.close import Run
 from gapless.measure.plots import require_matplotlib
 from gapless.measure.side_by_side import SideBySide
-from gapless.report.figures import COLOURS
+from gapless.report.colours import COLOURS
 
 
 def summary_picture(run: Run, path: str | Path) -> Path:
@@ -25,7 +25,7 @@ def summary_picture(run: Run, path: str | Path) -> Path:
     _bars(left, run.summary)
     clips = run.replays
     if clips:
-        _curves(right, max(clips, key=lambda clip: np.nanmax(_errors(clip))))
+        _curves(right, max(clips, key=lambda clip: clip.mean_error("raw").max()))
     buffer = io.BytesIO()
     figure.savefig(buffer, dpi=110, format="png")
     write_bytes_atomic(path, buffer.getvalue())
@@ -49,19 +49,12 @@ def _bars(panel: Any, summary: dict[str, Any]) -> None:
 
 
 def _curves(panel: Any, clip: SideBySide) -> None:
-    joint = int(np.nanargmax(_errors(clip)))
+    joint = int(clip.mean_error("raw").argmax())
     panel.plot(clip.time, clip.target[:, joint], ":", color=COLOURS["command"], label="command")
     for name, track in clip.tracks.items():
         panel.plot(clip.time, track.q[:, joint], color=COLOURS[name], label=name, lw=1.5)
-    load = "" if clip.payload is None else f", {clip.payload:g} kg"
-    panel.set_title(f"{clip.joints[joint]}, {clip.name}{load}", fontsize=10)
+    panel.set_title(f"{clip.joints[joint]}, {clip.title}", fontsize=10)
     panel.set_xlabel("seconds")
     panel.set_ylabel("position, rad")
     panel.legend(fontsize=8, frameon=False, ncols=2)
     panel.spines[["top", "right"]].set_visible(False)
-
-
-def _errors(clip: SideBySide) -> np.ndarray:
-    """(J,) mean error of the nominal simulator; 0 where there is nothing to compare."""
-    error = np.abs(clip.error("raw"))
-    return np.nan_to_num(np.nansum(error, axis=0) / np.maximum(np.isfinite(error).sum(axis=0), 1))

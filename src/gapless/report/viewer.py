@@ -13,7 +13,7 @@ from gapless.errors import GaplessError
 from gapless.measure.side_by_side import REAL, SideBySide
 from gapless.report.error_colours import scale_of, shade, worst_joint
 from gapless.report.rig import Poses, Rig
-from gapless.report.scene import COLOURS, Figure, colour_of, frames_of, set_stage
+from gapless.report.scene import BODY, Figure, colour_of, frames_of, set_stage
 from gapless.report.serving import served
 from gapless.report.sources import Source
 from gapless.report.viewer_panel import SPEEDS, Panel
@@ -152,7 +152,7 @@ class Viewer:
 
     def _paint(self) -> None:
         simulator = self.panel.judged
-        colours = [COLOURS[REAL]] * len(self._rig.links)
+        colours = [BODY] * len(self._rig.links)
         if simulator in self._scales:
             errors = self.clip.error(simulator)[self._frames[self.frame]]
             share = self._rig.link_values(self.clip, errors) / self._scales[simulator]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gapless.measure.side_by_side import REAL, SideBySide
+from gapless.report.colours import COLOURS
 from gapless.report.scene import colour_of
 
 if TYPE_CHECKING:
@@ -104,8 +105,8 @@ class Panel:
 
     def _line(self, name: str) -> dict[str, Any]:
         if name == "command":
-            return {"label": name, "stroke": "#888888", "width": 1, "dash": (4, 3)}
-        stroke = "#1f5fa8" if name == REAL else "#{:02x}{:02x}{:02x}".format(*self._palette[name])
+            return {"label": name, "stroke": COLOURS[name], "width": 1, "dash": (4, 3)}
+        stroke = COLOURS.get(name) or "#{:02x}{:02x}{:02x}".format(*self._palette[name])
         return {"label": name, "stroke": stroke, "width": 2 if name == REAL else 1.5}
 
 

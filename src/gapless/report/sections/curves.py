@@ -8,7 +8,8 @@ import numpy as np
 
 from gapless.close import Run
 from gapless.measure.side_by_side import SideBySide
-from gapless.report.figures import COLOURS, rounded
+from gapless.report.colours import COLOURS
+from gapless.report.figures import rounded
 
 CLIPS, SAMPLES = 8, 700
 """Clips in the page and samples of each curve: more is only weight."""
@@ -20,7 +21,7 @@ def data(run: Run) -> dict[str, Any] | None:
     if not clips:
         return None
     return {
-        "clips": [_label(c) for c in clips],
+        "clips": [c.title for c in clips],
         "horizon": clips[0].horizon,
         "scripts": {"clips": [_clip(c) for c in clips], "colours": COLOURS},
     }
@@ -28,19 +29,13 @@ def data(run: Run) -> dict[str, Any] | None:
 
 def worst_first(clips: list[SideBySide]) -> list[SideBySide]:
     """Clips by the nominal simulator's error, the largest first."""
-    return sorted(clips, key=lambda clip: -(_mean(clip.error("raw")) or 0.0))
-
-
-def _label(clip: SideBySide) -> str:
-    load = "" if clip.payload is None else f", {clip.payload:g} kg"
-    unit = "" if clip.unit is None else f", unit {clip.unit}"
-    return f"{clip.name}{load}{unit}"
+    return sorted(clips, key=lambda clip: -clip.mean_error("raw").mean())
 
 
 def _clip(clip: SideBySide) -> dict[str, Any]:
     every = -(-len(clip.target) // SAMPLES)
     moved = [j for j in range(len(clip.joints)) if np.isfinite(clip.tracks["real"].q[:, j]).any()]
-    errors = {name: clip.error(name) for name in clip.tracks if name != "real"}
+    errors = {name: clip.mean_error(name) for name in clip.tracks if name != "real"}
     return {
         "time": rounded(clip.time[::every]),
         "joints": [
@@ -48,12 +43,8 @@ def _clip(clip: SideBySide) -> dict[str, Any]:
                 "name": clip.joints[j],
                 "command": rounded(clip.target[::every, j]),
                 "tracks": {n: rounded(t.q[::every, j]) for n, t in clip.tracks.items()},
-                "errors": {n: _mean(e[:, j]) for n, e in errors.items()},
+                "errors": {n: round(float(e[j]), 5) for n, e in errors.items()},
             }
             for j in moved
         ],
     }
-
-
-def _mean(error: np.ndarray) -> float | None:
-    return round(float(np.nanmean(np.abs(error))), 5) if np.isfinite(error).any() else None

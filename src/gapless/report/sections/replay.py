@@ -19,8 +19,7 @@ def data(run: Run) -> dict[str, Any] | None:
         return None
     worst = _shown(worst_first(clips)[0])
     return {
-        "name": worst.name,
-        "payload": worst.payload,
+        "title": worst.title,
         "horizon": worst.horizon,
         "tracks": list(worst.tracks),
         "scripts": {"html": static_scene(run.robot, worst)},
