@@ -56,7 +56,7 @@ def close(
     facts = _facts(dataset, recordings, robot, chosen, split, notes)
     job = Job(Run.begin(Path(out), robot, facts, restart), robot, chosen, split, say)
     job.run.stage("check", lambda: check_dataset(every, robot).to_dict())
-    raw = job.run.stage("raw", lambda: job.measured(job.world(), "raw", attribution=True))
+    raw = job.run.stage("raw", lambda: job.measured(job.nominal, "raw", attribution=True))
     identified = job.run.stage("identified", lambda: job.identified(raw))
     corrected = job.run.stage("corrected", lambda: job.corrected(identified, raw))
     job.run.stage("replays", job.replayed)

@@ -47,14 +47,14 @@ class Job:
     split: Split
     say: Watch
 
-    def world(
-        self, calibration: Calibration | None = None, *corrections: Correction
-    ) -> MujocoWorld | CorrectedWorld:
-        """The nominal world, or with what was found."""
-        bare = MujocoWorld(self.robot, self.train[0].rate, physics_step=self.chosen.physics_step)
-        return (
-            CorrectedWorld(bare, calibration, corrections) if calibration or corrections else bare
-        )
+    @property
+    def nominal(self) -> MujocoWorld:
+        """The simulator as it was."""
+        return MujocoWorld(self.robot, self.train[0].rate, physics_step=self.chosen.physics_step)
+
+    def world(self, calibration: Calibration | None, *corrections: Correction) -> CorrectedWorld:
+        """The simulator with what was found."""
+        return CorrectedWorld(self.nominal, calibration, corrections)
 
     @property
     def train(self) -> list[Recording]:
@@ -110,7 +110,6 @@ class Job:
         except GaplessError as error:
             return {"kept": False, "why": str(error)}
         world = self.world(calibration, Correction.load(folder))
-        assert isinstance(world, CorrectedWorld)
         left = self.measured(world, "corrected")
         usage = world.usage[0].to_dict()
         return {**left, **_verdict(left["error"], before), "usage": usage}
@@ -128,7 +127,7 @@ class Job:
 
     def _worlds(self) -> dict[str, World]:
         """The nominal world, and with each thing that was kept."""
-        run, found = self.run, dict[str, World](raw=self.world())
+        run, found = self.run, dict[str, World](raw=self.nominal)
         if run.calibration:
             found["identified"] = self.world(run.calibration)
         if run.correction:
@@ -137,16 +136,14 @@ class Job:
 
     def _used(self, recording: Recording) -> dict[str, Any]:
         """How often the correction was outside its envelope in a recording, and its outputs."""
-        correction = self.run.correction
-        assert correction is not None
-        world = CorrectedWorld(self.world(), self.run.calibration, [correction])
+        world = self.run.world()
         replay([recording], world, FULL)
         return {"name": recording.name, **world.usage[0].to_dict()}
 
     def _learned(self, calibration: Calibration | None) -> Correction:
         return correct(
             self.train,
-            self.world(),
+            self.nominal,
             calibration,
             held_out=0.0,
             seed=self.chosen.seed,
@@ -165,7 +162,7 @@ def spread(recordings: list[Recording], most: int) -> list[Recording]:
     by_load: dict[str, list[Recording]] = {}
     for recording in recordings:
         by_load.setdefault(str(recording.conditions.payload_mass), []).append(recording)
-    # One of each load in turn, evenly over the motions of that load.
+    # As many of each load, evenly over its motions.
     share = -(-most // len(by_load))
     picked = [
         same[int(k)]

@@ -7,7 +7,7 @@ from typing import Any
 from gapless.close import Run
 from gapless.report.figures import bars
 from gapless.report.robot_picture import robot_svg
-from gapless.report.sections.stages import by_joint, kept, measured
+from gapless.report.sections.stages import STAGES, at_horizon, by_joint, kept, measured
 
 
 def data(run: Run) -> dict[str, Any]:
@@ -15,9 +15,7 @@ def data(run: Run) -> dict[str, Any]:
     gaps, horizon = measured(run), run.facts["choices"]["horizon"]
     shown = {
         "finished": bool(run.summary),
-        "robot": run.facts["robot"]["name"],
         "horizon": horizon,
-        "motions": len(run.facts["split"]["held_out"]),
         "rows": [],
         "notes": run.facts["notes"],
         "drawings": [],
@@ -27,7 +25,7 @@ def data(run: Run) -> dict[str, Any]:
     if not gaps:
         return shown
     last = kept(run)
-    shown["rows"] = [_row(run, name, gaps) for name in ("raw", "identified", "corrected")]
+    shown["rows"] = [_row(run, name) for name in STAGES]
     shown["sentence"] = sentence(run)
     shown["drawings"] = _drawings(run, gaps, last, horizon)
     shown["figures"] = {"summary-bars": _bars(gaps, horizon)}
@@ -36,11 +34,7 @@ def data(run: Run) -> dict[str, Any]:
 
 def sentence(run: Run) -> str:
     """How much of the gap is gone, by what."""
-    errors = {
-        n: run.stage(n)["error"]
-        for n in ("raw", "identified", "corrected")
-        if "error" in run.stage(n)
-    }
+    errors = {name: run.stage(name).get("error", 0.0) for name in STAGES}  # 0: not there
     count, last = len(run.facts["split"]["held_out"]), kept(run)
     start = (
         f"Over {run.facts['choices']['horizon']:g} s, on {count} "
@@ -59,7 +53,7 @@ def sentence(run: Run) -> str:
     return start + f", and {errors[last]:.4f} rad {how}: {less:.0%} less."
 
 
-def _row(run: Run, name: str, gaps: dict[str, Any]) -> dict[str, Any]:
+def _row(run: Run, name: str) -> dict[str, Any]:
     stage = run.stage(name)
     raw = run.stage("raw")["error"]
     error = stage.get("error")
@@ -88,7 +82,7 @@ def _drawings(run: Run, gaps: dict[str, Any], last: str, horizon: float) -> list
 def _bars(gaps: dict[str, Any], horizon: float) -> dict[str, Any]:
     series = {}
     for name, gap in gaps.items():
-        at = next(s for s in gap["summary"] if s["horizon"] == horizon)
+        at = at_horizon(gap, horizon)
         loads = {load: mean["value"] for load, mean in at["by"]["payload"].items()}
         whole = {"all": at["metrics"]["mpjae"]["value"]}
         series[name] = whole | (loads if len(loads) > 1 else {})
