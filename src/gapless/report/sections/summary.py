@@ -34,12 +34,12 @@ def data(run: Run) -> dict[str, Any]:
 
 def sentence(run: Run) -> str:
     """How much of the gap is gone, by what."""
-    errors = {name: run.stage(name).get("error", 0.0) for name in STAGES}  # 0: not there
     count, last = len(run.facts["split"]["held_out"]), kept(run)
+    raw, now = run.stage("raw")["error"], run.stage(last)["error"]
     start = (
         f"Over {run.facts['choices']['horizon']:g} s, on {count} "
         f"{'motion' if count == 1 else 'motions'} that taught nothing, the nominal simulator's "
-        f"joints are {errors['raw']:.4f} rad from the robot's"
+        f"joints are {raw:.4f} rad from the robot's"
     )
     if last == "raw":
         return start + "; nothing that was tried so far brings it closer."
@@ -49,8 +49,7 @@ def sentence(run: Run) -> str:
         if run.stage("identified").get("kept")
         else "with a learned correction",
     }[last]
-    less = 1 - errors[last] / errors["raw"]
-    return start + f", and {errors[last]:.4f} rad {how}: {less:.0%} less."
+    return start + f", and {now:.4f} rad {how}: {1 - now / raw:.0%} less."
 
 
 def _row(run: Run, name: str) -> dict[str, Any]:
