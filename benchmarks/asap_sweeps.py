@@ -21,7 +21,7 @@ from rich.table import Table
 
 from gapless import CorrectedWorld, Dataset, MujocoWorld, correct, identify, measure
 from gapless.artifact import write_json
-from gapless.identify import Calibration, Settings
+from gapless.identification import Calibration, IdentifySettings
 from gapless.robots import Robot
 
 HORIZONS = (0.25, 0.5, 1.0)
@@ -58,7 +58,7 @@ def bench(folder: Path, calibration: Path | None) -> Bench:
     if calibration and calibration.exists():
         found = Calibration.load(calibration)
     else:
-        how = Settings(horizon=0.5, fragments=48, physics_step=STEP)
+        how = IdentifySettings(horizon=0.5, fragments=48, physics_step=STEP)
         found = identify(train, robot, "actuators", held_out=0.0, settings=how)
         if calibration:
             found.save(calibration)

@@ -25,14 +25,14 @@ import numpy as np
 import tyro
 from mujoco import rollout
 
-from gapless.collect import Plan, collect, preset
-from gapless.collect.playing import batches
-from gapless.collect.presets import SIMLIFTER_HOURS
-from gapless.collect.repertoire import repertoire
-from gapless.collect.starting import conditions_of
-from gapless.collect.targets import replica_world, target_world
+from gapless.collection import CollectionPlan, collect, preset
+from gapless.collection.pairing import batches
+from gapless.collection.plan_presets import SIMLIFTER_HOURS
+from gapless.collection.plan_worlds import replica_world, target_world
+from gapless.collection.repertoire import repertoire
+from gapless.collection.starts import conditions_of
 from gapless.worlds.hidden import EFFECTS
-from gapless.worlds.hidden.presets import PLAIN
+from gapless.worlds.hidden.effect_sizes import PLAIN
 
 COPIES = 64
 """Sequences that the cost of an effect is measured with."""
@@ -54,7 +54,7 @@ class Options:
     """File for the figures."""
 
 
-def workload(hours: float) -> Plan:
+def workload(hours: float) -> CollectionPlan:
     """SimLifter's arms, fixed, with the effects that need no torque between physics steps."""
     return replace(preset("simlifter"), hours=hours, only=PLAIN)
 
@@ -66,7 +66,7 @@ def timed(work: Callable[[], object]) -> np.ndarray:
     return np.array([time.perf_counter(), time.process_time()]) - start
 
 
-def bare(plan: Plan) -> np.ndarray:
+def bare(plan: CollectionPlan) -> np.ndarray:
     """Seconds (clock, processor) of mujoco.rollout for a plan's physics, robots and replicas."""
     chosen, threads, total = repertoire(plan), os.cpu_count() or 1, np.zeros(2)
     for rate in plan.rates:
@@ -86,7 +86,7 @@ def bare(plan: Plan) -> np.ndarray:
     return total
 
 
-def ours(plan: Plan) -> np.ndarray:
+def ours(plan: CollectionPlan) -> np.ndarray:
     """Seconds (clock, processor) of a whole collection on disk."""
     with tempfile.TemporaryDirectory() as folder:
         return timed(lambda: collect(plan, Path(folder, "out")))

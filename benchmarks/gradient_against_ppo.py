@@ -19,19 +19,19 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from gapless.collect.playing import batches, play
-from gapless.collect.presets import preset
-from gapless.collect.repertoire import Repertoire, repertoire
-from gapless.collect.starting import Starts
-from gapless.collect.targets import replica_world, target_world
-from gapless.correct import CorrectedWorld, Correction
-from gapless.correct.sensors import with_sensors
-from gapless.correct.splitting import Split, divided
-from gapless.correct.starting import contract_for, untrained
-from gapless.correct.task import Task
-from gapless.correct.trainers import Run, trainer_of
-from gapless.identify.held_out import replay_rmse
+from gapless.collection.pairing import batches, play
+from gapless.collection.plan_presets import preset
+from gapless.collection.plan_worlds import replica_world, target_world
+from gapless.collection.repertoire import Repertoire, repertoire
+from gapless.collection.starts import Starts
+from gapless.corrections import CorrectedWorld, Correction
+from gapless.corrections.operator.sensor_predictor import with_sensors
+from gapless.corrections.training import TrainingSession, trainer_of
+from gapless.corrections.training.task import Task
+from gapless.corrections.training.untrained import contract_for, untrained
+from gapless.measurement.judge import replay_rmse
 from gapless.recordings.recording import Recording
+from gapless.recordings.split import Split, divided
 from gapless.worlds import MujocoWorld
 
 RATE, SECONDS, HELD_OUT = 50, 9.0, 4
@@ -65,7 +65,9 @@ class Course:
     def train(self, trainer: str, settings: dict[str, Any], start: Correction) -> None:
         """Train; the last point is of the correction that was chosen."""
         self.began = time.perf_counter()
-        found = trainer_of(trainer, settings).train(self.task, start, Run(watch=self.watch))
+        found = trainer_of(trainer, settings).train(
+            self.task, start, TrainingSession(watch=self.watch)
+        )
         self.note(found)
 
     def watch(self, done: float, figures: dict[str, float], now: Correction | None) -> None:

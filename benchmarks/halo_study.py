@@ -17,12 +17,12 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from gapless.identify.cma_es import cma_es
-from gapless.identify.fragments import fragments_of
-from gapless.identify.gauss_newton import Progress, gauss_newton
-from gapless.identify.gradient import gradient
-from gapless.identify.inverse_dynamics import inertias_from_torque
-from gapless.identify.problem import Problem
+from gapless.identification.optimisers.cma_es import cma_es
+from gapless.identification.optimisers.gauss_newton import Iterate, gauss_newton
+from gapless.identification.optimisers.gradient_descent import gradient
+from gapless.identification.problem.problem import Problem
+from gapless.identification.torques.inverse_dynamics import inertias_from_torque
+from gapless.measurement.windows import fragments_of
 from gapless.motions.excitation import multisine
 from gapless.parameters import KINDS, Parameter, parameters_of
 from gapless.recordings.recording import Recording
@@ -182,7 +182,7 @@ def by_torque(problem: Problem, recordings: Sequence[Recording]) -> np.ndarray:
     return problem.z_of(figures(robot.with_inertias(found), problem.parameters))
 
 
-def run_gauss_newton(problem: Problem, start: np.ndarray, _: Options) -> Progress:
+def run_gauss_newton(problem: Problem, start: np.ndarray, _: Options) -> Iterate:
     """From nominal, first roughly with the starts as they were read; then with unknown starts."""
     z, iterations = start, 0
     if not start.any():
@@ -193,23 +193,23 @@ def run_gauss_newton(problem: Problem, start: np.ndarray, _: Options) -> Progres
     return replace(found, iteration=iterations + near.iteration + found.iteration)
 
 
-def run_as_read(problem: Problem, start: np.ndarray, _: Options) -> Progress:
+def run_as_read(problem: Problem, start: np.ndarray, _: Options) -> Iterate:
     """With the starts as they were read: shows what their errors cost."""
     return gauss_newton(problem, start)
 
 
-def run_cma(problem: Problem, start: np.ndarray, options: Options) -> Progress:
+def run_cma(problem: Problem, start: np.ndarray, options: Options) -> Iterate:
     """With unknown starts; how their errors spread is taken from the first point."""
     free = problem.with_free_starts(start)
     return cma_es(free, start, iterations=options.cma_iterations, seed=options.seed)
 
 
-def run_gradient(problem: Problem, start: np.ndarray, options: Options) -> Progress:
+def run_gradient(problem: Problem, start: np.ndarray, options: Options) -> Iterate:
     """Its slopes know no unknown starts: the same errors as `run_as_read`."""
     return gradient(problem, start, iterations=options.gradient_iterations, rate=ADAM_RATE)
 
 
-def run_halo(problem: Problem, start: np.ndarray, options: Options) -> Progress:
+def run_halo(problem: Problem, start: np.ndarray, options: Options) -> Iterate:
     """Plain descent with HALO's learning rates."""
     return gradient(problem, start, iterations=options.gradient_iterations, halo=True)
 
@@ -225,7 +225,7 @@ class Options:
     full: bool
 
 
-OPTIMISERS: dict[str, Callable[[Problem, np.ndarray, Options], Progress]] = {
+OPTIMISERS: dict[str, Callable[[Problem, np.ndarray, Options], Iterate]] = {
     "gauss-newton": run_gauss_newton,
     "as-read": run_as_read,
     "cma": run_cma,

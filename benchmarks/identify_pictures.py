@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from gapless.identify import Settings, identify
-from gapless.identify.held_out import replay_rmse
-from gapless.identify.plots import new_figure, plot_calibration, save_figure
-from gapless.identify.stages import loads
-from gapless.measure.replay import replay
+from gapless.identification import IdentifySettings, identify
+from gapless.identification.calibration_plots import new_figure, plot_calibration, save_figure
+from gapless.identification.plans.two_stage import loads
+from gapless.measurement.judge import replay_rmse
+from gapless.measurement.replay import replay
 from gapless.motions.excitation import multisine
 from gapless.parameters import apply, parameters_of
 from gapless.recordings.recording import Recording
@@ -29,7 +29,7 @@ from gapless.worlds.record import record
 RATE, PHYSICS_STEP, SECONDS = 50.0, 0.005, 6.0
 NOISE = 2e-4
 """Encoder noise, rad, where nothing else is said."""
-QUICK = Settings(physics_step=PHYSICS_STEP, fragments=12)
+QUICK = IdentifySettings(physics_step=PHYSICS_STEP, fragments=12)
 DRIVES = ("kp", "damping", "frictionloss")
 RECORDED, BEFORE, AFTER = "#1f77b4", "#d62728", "#2ca02c"
 

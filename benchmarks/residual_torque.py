@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from gapless.correct import CorrectedWorld, Correction, correct
+from gapless.corrections import CorrectedWorld, Correction, correct
 from gapless.errors import DataError
-from gapless.measure.replay import FULL, replay
+from gapless.measurement.replay import FULL, replay
 from gapless.motions.ellipsoid import RATES, ellipsoid
 from gapless.motions.limits import check_motion
 from gapless.motions.motion import Motion

@@ -23,8 +23,8 @@ from rich.table import Table
 from gapless import CorrectedWorld, Dataset, HiddenWorld, MujocoWorld, World, correct, identify
 from gapless import measure as measured
 from gapless.artifact import write_json
-from gapless.collect import Collection, collect, preset
-from gapless.identify import Calibration, Settings
+from gapless.collection import Collection, collect, preset
+from gapless.identification import Calibration, IdentifySettings
 from gapless.motions.motion import min_jerk
 from gapless.recordings import Conditions
 from gapless.robots import Kinematics, Payload, Robot
@@ -79,7 +79,7 @@ def bench(folder: Path, hours: float, rate: int = 50) -> Bench:
 
 def identified(data: Bench) -> Calibration:
     """Figures of the mean of units 1 to 3."""
-    how = Settings(fragments=96, hardest=0.2)
+    how = IdentifySettings(fragments=96, hardest=0.2)
     return identify(data.train, data.robot, FIGURES, held_out=0.1, settings=how, keep_anyway=True)
 
 

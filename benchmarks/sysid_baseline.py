@@ -22,10 +22,10 @@ from mujoco import sysid
 from rich.console import Console
 from rich.table import Table
 
-from gapless.identify import problem as identify_problem
-from gapless.identify.fitting import fit
-from gapless.identify.fragments import fragments_of
-from gapless.measure.replay import FULL, replay
+from gapless.identification.plans.fitting import fit
+from gapless.identification.problem import problem as identify_problem
+from gapless.measurement.replay import FULL, replay
+from gapless.measurement.windows import fragments_of
 from gapless.motions import make
 from gapless.parameters import parameters_of
 from gapless.recordings.recording import Recording

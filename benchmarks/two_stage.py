@@ -17,14 +17,14 @@ from halo_study import CASES, HANDS, PHYSICS_STEP, TORSO, Load, clips, loaded, s
 from rich.console import Console
 from rich.table import Table
 
-from gapless.identify import Calibration, Settings, identify
-from gapless.identify.stages import loads
+from gapless.identification import Calibration, IdentifySettings, identify
+from gapless.identification.plans.two_stage import loads
 from gapless.parameters import parameters_of
 from gapless.recordings.recording import Recording
 from gapless.robots import Inertia, Robot
 
 BASE = ("inertials", "frictionloss@all", "damping@all")
-SETTINGS = Settings(physics_step=PHYSICS_STEP, fragments=30, loss="squared", starts="free")
+SETTINGS = IdentifySettings(physics_step=PHYSICS_STEP, fragments=30, loss="squared", starts="free")
 
 
 def wrong_base(robot: Robot, seed: int) -> Robot:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import gapless
-from gapless.identify import Settings
+from gapless.identification import IdentifySettings
 from gapless.motions.excitation import multisine
 from gapless.worlds.record import record
 
@@ -28,7 +28,7 @@ clips = [replace(c, q=c.q + noise.normal(0, 5e-4, c.q.shape)) for c in clips]  #
 
 # One motion of the four is kept back to judge by; a calibration that does not help is refused.
 names = ["kp", "damping", "frictionloss"]
-calibration = gapless.identify(clips, robot, names, settings=Settings(fragments=15))
+calibration = gapless.identify(clips, robot, names, settings=IdentifySettings(fragments=15))
 print(calibration)
 found = [calibration[f"frictionloss/{joint}"] for joint in robot.joints.names]
 for estimate, true in zip(found, dry, strict=True):

@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 
 import gapless
-from gapless.identify import Settings
-from gapless.identify.stages import loads
+from gapless.identification import IdentifySettings
+from gapless.identification.plans.two_stage import loads
 from gapless.motions.excitation import multisine
 from gapless.worlds.record import record
 
@@ -31,7 +31,11 @@ for name, arm in (("empty", real), ("loaded", full)):
         noise = np.random.default_rng(seed).normal(0, 5e-4, clip.q.shape)  # encoders, rad
         clips.append(replace(clip, q=clip.q + noise))
 
-asked = {"payload": ["mass/gripper"], "loaded": ["loaded_*"], "settings": Settings(fragments=15)}
+asked = {
+    "payload": ["mass/gripper"],
+    "loaded": ["loaded_*"],
+    "settings": IdentifySettings(fragments=15),
+}
 drives = ["kp", "damping", "frictionloss"]
 two = gapless.identify(clips, robot, drives, plan="two-stage", **asked)
 one = gapless.identify(clips, robot, plan="one-stage", keep_anyway=True, **asked)

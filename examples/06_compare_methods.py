@@ -4,7 +4,7 @@ Runs offline in half a minute. Learning needs torch (pip install 'gapless[learn]
 """
 
 import gapless
-from gapless.correct.comparing import compare
+from gapless.comparison.comparing import compare
 from gapless.motions.excitation import multisine
 from gapless.worlds.record import record
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from pathlib import Path
 
-from gapless.close import Run, close
+from gapless.closing import Run, close
 from gapless.robots import Robot
 from hidden_pair import STEP, recorded
 

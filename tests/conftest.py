@@ -12,6 +12,8 @@ from gapless.robots import Robot
 from gapless.worlds import MujocoWorld
 from gapless.worlds.record import record
 
+pytest_plugins = ("soft_pair",)
+
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 

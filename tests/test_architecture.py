@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import inspect
+import pickle
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -15,7 +18,6 @@ import gapless
 SOURCE = Path(__file__).parents[1] / "src" / "gapless"
 ORDER = [
     "errors",
-    "callable_package",
     "artifact",
     "printing",
     "robots",
@@ -23,12 +25,14 @@ ORDER = [
     "worlds",
     "parameters",
     "motions",
-    "measure",
-    "identify",
-    "correct",
-    "close",
-    "collect",
-    "report",
+    "measurement",
+    "learning",
+    "identification",
+    "corrections",
+    "comparison",
+    "closing",
+    "collection",
+    "reports",
     "cli",
 ]
 """A package imports only from packages before it; cli, which joins them, is last."""
@@ -99,15 +103,24 @@ def test_every_public_name_resolves() -> None:
         _ = gapless.no_such_name
 
 
-@pytest.mark.parametrize("first", ["gapless.measure", "import gapless.measure.replay"])
-def test_measure_is_a_function_however_it_was_imported(first: str) -> None:
-    """The package and its main function share a name; calling it works, twice."""
-    code = (
-        f"import gapless; {first}; from gapless import measure; "
-        "assert callable(gapless.measure) and callable(gapless.measure) and callable(measure)"
+def test_a_name_means_one_thing() -> None:
+    """No two modules, and no two classes, share a name."""
+    modules = Counter(p.stem for p in MODULES if p.stem != "__init__")
+    classes = Counter(
+        node.name
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ClassDef)
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    assert [n for found in (modules, classes) for n, times in found.items() if times > 1] == []
+
+
+def test_packages_are_nouns_and_functions_verbs() -> None:
+    """`gapless.measure` is a function with a signature, never a package; it can be pickled."""
+    packages = {p.name for p in SOURCE.iterdir() if p.is_dir()}
+    assert packages & set(gapless._HOME) == set()
+    for verb in ("measure", "identify", "correct", "compare", "close", "report"):
+        assert inspect.isfunction(pickle.loads(pickle.dumps(getattr(gapless, verb))))
 
 
 FORBIDDEN = {

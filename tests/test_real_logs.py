@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gapless.errors import DataError
-from gapless.measure import Gap, measure
+from gapless.measurement import Gap, measure
 from gapless.recordings import Dataset
 from gapless.recordings.checks import CheckReport, check_dataset
 from gapless.recordings.importing import ImportReport, import_dataset

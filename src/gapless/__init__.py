@@ -6,23 +6,25 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gapless.close import Run as Run
-    from gapless.close import close as close
-    from gapless.correct import CorrectedWorld as CorrectedWorld
-    from gapless.correct import Correction as Correction
-    from gapless.correct import correct as correct
+    from gapless.closing import Run as Run
+    from gapless.closing import close as close
+    from gapless.comparison import Comparison as Comparison
+    from gapless.comparison import compare as compare
+    from gapless.corrections import CorrectedWorld as CorrectedWorld
+    from gapless.corrections import Correction as Correction
+    from gapless.corrections import correct as correct
     from gapless.errors import GaplessError as GaplessError
-    from gapless.identify import Calibration as Calibration
-    from gapless.identify import identify as identify
-    from gapless.measure import Gap as Gap
-    from gapless.measure import measure as measure
+    from gapless.identification import Calibration as Calibration
+    from gapless.identification import identify as identify
+    from gapless.measurement import Gap as Gap
+    from gapless.measurement import measure as measure
     from gapless.recordings import Conditions as Conditions
     from gapless.recordings import Dataset as Dataset
     from gapless.recordings import ImportOptions as ImportOptions
     from gapless.recordings import Recording as Recording
     from gapless.recordings import check_dataset as check_dataset
     from gapless.recordings import import_dataset as import_dataset
-    from gapless.report import report as report
+    from gapless.reports import report as report
     from gapless.robots import Payload as Payload
     from gapless.robots import Robot as Robot
     from gapless.worlds import Effects as Effects
@@ -46,16 +48,18 @@ _HOME = {
     "MujocoWorld": "worlds",
     "PhysxWorld": "worlds",
     "HiddenWorld": "worlds",
-    "Gap": "measure",
-    "measure": "measure",
-    "Calibration": "identify",
-    "identify": "identify",
-    "Correction": "correct",
-    "CorrectedWorld": "correct",
-    "correct": "correct",
-    "Run": "close",
-    "close": "close",
-    "report": "report",
+    "Gap": "measurement",
+    "measure": "measurement",
+    "Calibration": "identification",
+    "identify": "identification",
+    "Correction": "corrections",
+    "CorrectedWorld": "corrections",
+    "correct": "corrections",
+    "compare": "comparison",
+    "Comparison": "comparison",
+    "Run": "closing",
+    "close": "closing",
+    "report": "reports",
 }
 __version__ = "0.1.0"
 
@@ -65,8 +69,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'gapless' has no attribute {name!r}")
     package = import_module(f"gapless.{_HOME[name]}")
-    # `measure`, `identify`, `close` and so on are packages that can be called: the same object.
-    return package if name == _HOME[name] else getattr(package, name)
+    return getattr(package, name)
 
 
 def __dir__() -> list[str]:

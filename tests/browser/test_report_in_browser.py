@@ -11,7 +11,7 @@ from headless import DESKTOP, PHONE, Browser
 from PIL import Image
 
 from closed_arm import HOSTILE, closed_arm
-from gapless.report import report
+from gapless.reports import report
 
 
 @pytest.fixture(scope="module")

@@ -11,12 +11,12 @@ import pytest
 from headless import DESKTOP, PHONE, Browser
 from PIL import Image
 
-from gapless.measure.side_by_side import SideBySide, side_by_side
+from gapless.measurement.side_by_side import SideBySide, side_by_side
 from gapless.motions.excitation import multisine
 from gapless.recordings import Dataset
-from gapless.report.scene import static_scene
-from gapless.report.sources import DatasetSource
-from gapless.report.viewer import Viewer
+from gapless.reports.robot_scene import static_scene
+from gapless.reports.viewer import Viewer
+from gapless.reports.viewer_sources import DatasetSource
 from gapless.robots import Robot
 from gapless.worlds import MujocoWorld
 from gapless.worlds.record import record

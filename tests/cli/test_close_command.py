@@ -65,7 +65,7 @@ def test_a_run_is_whole_without_the_report(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where the extra is missing it says so, and the report can be made later."""
-    monkeypatch.setattr("gapless.report.page.find_spec", lambda _: None)
+    monkeypatch.setattr("gapless.reports.page.find_spec", lambda _: None)
     out = tmp_path / "run"
     told = ["close", str(data), "--out", str(out), "--lock", *LOCKED, *QUICK]
     assert main(told) == 0

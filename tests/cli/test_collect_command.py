@@ -36,7 +36,7 @@ def test_measure_reads_a_collected_dataset(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     """The paired channels do not confuse the measurement."""
-    monkeypatch.setattr("gapless.collect.card.draw", lambda *_: None)
+    monkeypatch.setattr("gapless.collection.card.draw", lambda *_: None)
     out = tmp_path / "out"
     assert main(["collect", *ARM, *EFFECTS, "--out", str(out)]) == 0
     assert main(["measure", str(out / "fit/50hz"), "--no-causes", "--horizons", "0.5"]) == 0

@@ -181,7 +181,7 @@ def test_missing_matplotlib_is_said_before_the_work(
     dataset: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Pictures need an extra; the message says how to get it, and nothing was simulated."""
-    monkeypatch.setattr("gapless.measure.plots.find_spec", lambda _: None)
+    monkeypatch.setattr("gapless.measurement.gap_plots.find_spec", lambda _: None)
     assert main(["measure", str(dataset), "--plots", "pictures"]) == 2
     captured = capsys.readouterr()
     assert "gapless[plots]" in captured.err

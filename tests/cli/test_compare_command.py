@@ -56,7 +56,7 @@ def test_stopping_keeps_what_is_finished(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Exit code 130 and how to go on; the same command then goes on."""
-    from gapless.correct.methods import METHODS, Bench
+    from gapless.comparison.methods import METHODS, Bench
     from gapless.worlds.world import World
 
     def stopped(bench: Bench) -> World:

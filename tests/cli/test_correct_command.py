@@ -16,9 +16,9 @@ import torch
 from gapless.cli import correct_options
 from gapless.cli.main import main
 from gapless.cli.training_view import TrainingView
-from gapless.correct import Correction
-from gapless.correct.splitting import Split
+from gapless.corrections import Correction
 from gapless.recordings import Dataset
+from gapless.recordings.split import Split
 from gapless.robots import Robot
 from gapless.worlds.world import World
 from hidden_pair import TRUTH, recorded
@@ -145,7 +145,7 @@ def test_a_correction_that_does_not_help_is_refused(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Exit code 1, no folder, figures that say so; --keep-anyway keeps it."""
-    from gapless.correct import correcting
+    from gapless.corrections import correcting
 
     judged = correcting.judged
 
@@ -184,7 +184,8 @@ def test_transfer_and_onnx_are_reached(
     data: Path, correction: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """--transfer moves a correction and judges it by motions it never saw; --onnx exports it."""
-    from gapless.correct import onnx_export, transfer
+    from gapless.corrections import onnx_export
+    from gapless.corrections.operator import transfer
 
     moved, exported = [], []
     monkeypatch.setattr(

@@ -11,7 +11,7 @@ import pytest
 from gapless.cli.main import main
 from gapless.cli.view_command import source_of
 from gapless.recordings import Dataset
-from gapless.report.viewer import Viewer
+from gapless.reports.viewer import Viewer
 from gapless.robots import Robot
 from hidden_pair import recorded
 

@@ -16,7 +16,7 @@ from doc_pages import Block, blocks
 from doc_recordings import Place, recorded, small_robot
 
 import gapless
-from gapless.close.choices import GENTLE, THOROUGH
+from gapless.closing.close_settings import GENTLE, THOROUGH
 from gapless.robots import names as built_in
 
 BLOCKS = blocks("python")
@@ -26,7 +26,10 @@ OPENING = ("open", "load", "from_mjcf", "from_urdf")
 FAST = ("docs/robots.md", "docs/motions.md")
 NOT_RUN = {
     ("docs/identify.md", "level_feet"): "a G1 on a clamped foot; tests/identify makes these calls",
-    ("docs/correct.md", "gapless.correct("): "minutes of training; example 05 makes these calls",
+    (
+        "docs/correct.md",
+        "gapless.corrections(",
+    ): "minutes of training; example 05 makes these calls",
 }
 """Page and a text of a block that is not run -> why; those of README are all run."""
 

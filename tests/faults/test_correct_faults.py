@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gapless.correct import CorrectedWorld, Correction, NotImprovedError, correct
-from gapless.correct.checkpoint import Checkpoint
+from gapless.corrections import CorrectedWorld, Correction, CorrectionRefusedError, correct
 from gapless.errors import ArtifactError, DataError, GaplessError
+from gapless.learning.checkpoint import Checkpoint
 from gapless.recordings.recording import Recording
 from gapless.robots import Robot
 from gapless.worlds import MujocoWorld
@@ -63,7 +63,7 @@ def test_case_39_what_does_not_improve_is_refused(pair: Robot) -> None:
     """Nothing is to be learned from the robot itself; --keep-anyway gives it all the same."""
     own = recorded(pair, [f"own_{i}" for i in range(4)], noise=0.0)
     world = MujocoWorld(pair, 50, physics_step=0.005)
-    with pytest.raises(NotImprovedError, match=r"does not improve.*--keep-anyway") as caught:
+    with pytest.raises(CorrectionRefusedError, match=r"does not improve.*--keep-anyway") as caught:
         correct(own, world, **QUICK)
     held = caught.value.correction.held_out
     assert held is not None and held.after >= held.before
@@ -74,7 +74,7 @@ def test_case_40_a_loss_that_is_no_number_stops_before_the_update(
     pair: Robot, waves: list[Recording]
 ) -> None:
     """The weights before it are kept, and the message says what to do."""
-    from gapless.correct.trainers.learner import Learner, NotFiniteError
+    from gapless.corrections.training.learner import Learner, NotFiniteError
 
     start = correct(waves, pair, keep_anyway=True, **QUICK)
     learner = Learner(start, start, 1.0)

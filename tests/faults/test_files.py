@@ -14,7 +14,7 @@ import pytest
 import log_writers as writers
 from gapless.errors import FormatError
 from gapless.recordings import importers
-from gapless.recordings.importers import ReadOptions, limits
+from gapless.recordings.importers import ReadOptions, size_limits
 from gapless.recordings.importers.cells import read_csv
 from gapless.recordings.importers.npz import load_npz
 from gapless.recordings.importers.pace import load_pt
@@ -182,7 +182,7 @@ def test_case_21_oversized_cells_are_refused(tmp_path):
         tmp_path / "wave", np.zeros((3, 2)), np.zeros((3, 2)), joints=["a", "b"]
     )
     path = folder / "state_motor.csv"
-    long = "[" + "0," * limits.MAX_CELL_CHARS + "0]"
+    long = "[" + "0," * size_limits.MAX_CELL_CHARS + "0]"
     path.write_text(path.read_text().replace("[0.0, 0.0]", long, 1))
     with pytest.raises(FormatError, match="characters, above"):
         read("sage", tmp_path)
@@ -220,10 +220,10 @@ def test_case_22_hdf5_external_links_are_not_followed(tmp_path):
 def test_case_23_compressed_bombs_are_refused_before_allocation(tmp_path):
     """An archive that expands more than a thousandfold is refused by its directory alone."""
     with zipfile.ZipFile(tmp_path / "a.npz", "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("q.npy", bytes(limits.RATIO_FLOOR + 1))
+        archive.writestr("q.npy", bytes(size_limits.RATIO_FLOOR + 1))
     with pytest.raises(FormatError, match="decompression bomb"):
         load_npz(tmp_path / "a.npz")
-    (tmp_path / "a.pkl").write_bytes(zlib.compress(bytes(limits.RATIO_FLOOR + 1)))
+    (tmp_path / "a.pkl").write_bytes(zlib.compress(bytes(size_limits.RATIO_FLOOR + 1)))
     with pytest.raises(FormatError, match="decompression bomb"):
         read_pickle(tmp_path / "a.pkl")
 
@@ -307,7 +307,7 @@ def test_case_23_tables_that_were_never_stored_are_refused(tmp_path):
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    count = limits.RATIO_FLOOR // 8 + 1
+    count = size_limits.RATIO_FLOOR // 8 + 1
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file.create_dataset("q", (count,), "f8", chunks=(1 << 20,))
     column = pa.DictionaryArray.from_arrays(pa.repeat(pa.scalar(0, pa.int8()), count), [1.0])

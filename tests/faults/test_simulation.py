@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from gapless.errors import DataError, SimulationError
-from gapless.measure import measure
-from gapless.measure.replay import FULL, replay
+from gapless.measurement import measure
+from gapless.measurement.replay import FULL, replay
 from gapless.recordings.recording import Recording
 from gapless.robots import Robot
 from gapless.worlds import MujocoWorld

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gapless.errors import DataError, MissingExtraError, NameMismatchError
-from gapless.motions import inverse
+from gapless.motions import inverse_kinematics
 from gapless.motions.ellipsoid import ellipsoid
 from gapless.motions.limits import check_motion
 from gapless.robots import Robot
@@ -101,6 +101,6 @@ def test_bad_input_is_refused(so101: Robot, monkeypatch: pytest.MonkeyPatch) -> 
         ellipsoid(so101, 1.0, rates=(0.0, 1.0))
     with pytest.raises(DataError, match="no motion"):
         ellipsoid(so101, 0.0)
-    monkeypatch.setattr(inverse, "find_spec", lambda name: None)
+    monkeypatch.setattr(inverse_kinematics, "find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"pip install 'gapless\[motions\]'"):
         ellipsoid(so101, 1.0)

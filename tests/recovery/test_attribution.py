@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gapless.measure import attribute
+from gapless.measurement import attribute
 from gapless.motions.excitation import multisine
 from gapless.recordings.recording import Recording
 from gapless.robots import Payload, Robot

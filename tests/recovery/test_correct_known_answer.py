@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gapless.correct import Correction, correct
-from gapless.correct.windows import Windows
+from gapless.corrections import Correction, correct
+from gapless.corrections.training.training_windows import Windows
 from gapless.recordings.recording import Recording
 from gapless.robots import Robot
 from gapless.worlds import MujocoWorld

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gapless.identify.fragments import Fragments, fragments_of
-from gapless.identify.gauss_newton import gauss_newton
-from gapless.identify.problem import Problem
+from gapless.identification.optimisers.gauss_newton import gauss_newton
+from gapless.identification.problem.problem import Problem
+from gapless.measurement.windows import Fragments, fragments_of
 from gapless.motions.excitation import multisine
 from gapless.parameters import KINDS, Parameter, apply, parameters_of
 from gapless.recordings.conditions import Conditions

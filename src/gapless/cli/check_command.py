@@ -17,7 +17,7 @@ from gapless.recordings.checks import NEEDED_FOR, CheckReport, check_dataset
 from gapless.robots import Robot
 
 if TYPE_CHECKING:
-    from gapless.collect.collection import Collection
+    from gapless.collection.collection import Collection
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def run(arguments: list[str]) -> int:
     """Parse and run."""
     args = parse(Check, "check", arguments)
     check_outputs(args.json)
-    from gapless.collect.collection import Collection
+    from gapless.collection.collection import Collection
 
     if Collection.is_at(args.dataset):
         return _check_collection(Collection.open(args.dataset), args)

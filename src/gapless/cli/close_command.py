@@ -13,7 +13,7 @@ from gapless.cli.terminal import check_outputs, console, parse, save_json, spinn
 from gapless.errors import MissingExtraError
 
 if TYPE_CHECKING:
-    from gapless.close import Run
+    from gapless.closing import Run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +37,7 @@ class Close(OfDataset):
 def run(arguments: list[str]) -> int:
     """Parse and run."""
     args = parse(Close, "close", arguments)
-    from gapless.close import Choices, close
+    from gapless.closing import CloseSettings, close
 
     check_outputs(args.json)
     dataset, robot = args.opened()
@@ -49,7 +49,7 @@ def run(arguments: list[str]) -> int:
                 args.out,
                 restart=args.restart,
                 watch=lambda stage, text: say(f"{stage}: {text}"),
-                **settings_of("set", args.set, Choices()),
+                **settings_of("set", args.set, CloseSettings()),
             )
     except KeyboardInterrupt as stop:
         return stopped(stop, (args.out / "run.json").exists())
@@ -64,7 +64,7 @@ def run(arguments: list[str]) -> int:
 
 def _report(found: Run) -> None:
     """Write the page, or say what it needs: the run itself is whole without it."""
-    from gapless.report import report
+    from gapless.reports import report
 
     try:
         with spinner("report") as say:

@@ -18,7 +18,7 @@ from gapless.cli.terminal import check_outputs, console, parse, save_json
 from gapless.errors import DataError
 
 if TYPE_CHECKING:
-    from gapless.collect import Collection, Plan, Tally
+    from gapless.collection import Collection, CollectionPlan, Tally
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ NOT_OF_THE_PLAN = ("out", "preset", "truth", "restart", "json", "on")
 def run(arguments: list[str]) -> int:
     """Parse and run."""
     args = parse(Collect, "collect", arguments)
-    from gapless.collect import collect
+    from gapless.collection import collect
 
     check_outputs(args.json, args.truth, args.out / "collection.json")
     plan, started = _plan(args), time.perf_counter()
@@ -108,8 +108,8 @@ def run(arguments: list[str]) -> int:
     return 0
 
 
-def _plan(args: Collect) -> Plan:
-    from gapless.collect import Plan, preset
+def _plan(args: Collect) -> CollectionPlan:
+    from gapless.collection import CollectionPlan, preset
 
     given = {k: v for k, v in vars(args).items() if k not in NOT_OF_THE_PLAN and v is not None}
     if args.on is not None:
@@ -118,7 +118,7 @@ def _plan(args: Collect) -> Plan:
         return replace(preset(args.preset), **given)
     if args.robot is None:
         raise DataError("what shall be collected? Give --preset simlifter, or --robot and --levels")
-    return Plan(**given)
+    return CollectionPlan(**given)
 
 
 class _Bar:
@@ -152,7 +152,7 @@ def _bar() -> Iterator[_Bar]:
 
 def _figures(collection: Collection, hours: float, seconds: float) -> dict[str, Any]:
     """Totals, and how fast this run was; no speed where everything was there already."""
-    from gapless.collect.presets import SIMLIFTER_HOURS
+    from gapless.collection.plan_presets import SIMLIFTER_HOURS
 
     speed = 60 * hours / seconds if hours > 0 else None
     return {
@@ -186,7 +186,7 @@ def _table(collection: Collection) -> Table:
 
 
 def _summary(collection: Collection, figures: dict[str, Any], out: Path) -> str:
-    from gapless.collect.presets import SIMLIFTER_HOURS
+    from gapless.collection.plan_presets import SIMLIFTER_HOURS
     from gapless.motions.catalogue import CATALOGUE
     from gapless.motions.levels import LEVELS
 

@@ -57,8 +57,8 @@ class Compare(OfDataset):
 def run(arguments: list[str]) -> int:
     """Parse and run."""
     args = parse(Compare, "compare", arguments)
-    from gapless.correct.comparing import compare
-    from gapless.measure.replay import parse_horizon
+    from gapless.comparison.comparing import compare
+    from gapless.measurement.replay import parse_horizon
 
     check_outputs(args.json)
     dataset, robot = args.opened()

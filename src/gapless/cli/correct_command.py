@@ -22,8 +22,8 @@ from gapless.errors import ArtifactError, DataError
 from gapless.recordings import Dataset
 
 if TYPE_CHECKING:
-    from gapless.correct import Correction
-    from gapless.correct.splitting import Split
+    from gapless.corrections import Correction
+    from gapless.recordings.split import Split
     from gapless.worlds import MujocoWorld
 
 
@@ -49,7 +49,7 @@ class _Job:
 def run(arguments: list[str]) -> int:
     """Parse and run."""
     args = parse(Correct, "correct", arguments)
-    from gapless.correct import NotImprovedError
+    from gapless.corrections import CorrectionRefusedError
 
     _check(args)
     job = _job(args)
@@ -59,7 +59,7 @@ def run(arguments: list[str]) -> int:
             found = _transferred(args, job) if args.transfer else _trained(args, job, progress)
     except KeyboardInterrupt as stop:
         return stopped(stop, progress.exists())
-    except NotImprovedError as refusal:
+    except CorrectionRefusedError as refusal:
         report(refusal.correction, job.split, job.world, args.horizon, args.json)
         console(stderr=True).print(f"gapless: {refusal}", style="red")
         if progress.exists():
@@ -72,7 +72,7 @@ def run(arguments: list[str]) -> int:
     progress.unlink(missing_ok=True)
     report(found, job.split, job.world, args.horizon, args.json)
     if args.onnx:
-        from gapless.correct.onnx_export import export_onnx
+        from gapless.corrections.onnx_export import export_onnx
 
         export_onnx(found, args.onnx)
     if args.plots:
@@ -86,8 +86,8 @@ def run(arguments: list[str]) -> int:
 
 def _check(args: Correct) -> None:
     """Refuse before the work starts what would be refused after it."""
-    from gapless.correct.trainers import trainer_of
-    from gapless.measure.plots import require_matplotlib
+    from gapless.corrections.training import trainer_of
+    from gapless.measurement.gap_plots import require_matplotlib
 
     check_outputs(args.out, args.json, args.onnx, args.plots and args.plots / "outputs.png")
     if args.out.exists() and not args.overwrite:
@@ -100,9 +100,9 @@ def _check(args: Correct) -> None:
 
 def _job(args: Correct) -> _Job:
     """Recordings, their split, and the calibrated world."""
-    from gapless.correct.correcting import fitted_motions
-    from gapless.correct.splitting import divided
-    from gapless.identify import Calibration
+    from gapless.corrections.correcting import fitted_motions
+    from gapless.identification import Calibration
+    from gapless.recordings.split import divided
     from gapless.worlds import MujocoWorld
 
     dataset, nominal = args.opened()
@@ -122,9 +122,9 @@ def _job(args: Correct) -> _Job:
 
 def _trained(args: Correct, job: _Job, progress: Path) -> Correction:
     """Train, and show it."""
-    from gapless.correct import CorrectedWorld, correct
-    from gapless.correct.logging import logged
-    from gapless.identify.held_out import replay_rmse
+    from gapless.corrections import CorrectedWorld, correct
+    from gapless.corrections.training.tensorboard import logged
+    from gapless.measurement.judge import replay_rmse
 
     def judge(correction: Correction | None) -> float:
         if not job.split.held_out:
@@ -155,21 +155,21 @@ def _trained(args: Correct, job: _Job, progress: Path) -> Correction:
 
 def _transferred(args: Correct, job: _Job) -> Correction:
     """A correction of another unit or robot, its sensors fitted to this simulator."""
-    from gapless.correct import Correction, NotImprovedError
-    from gapless.correct.correcting import judged
-    from gapless.correct.transfer import transferred
+    from gapless.corrections import Correction, CorrectionRefusedError
+    from gapless.corrections.correcting import judged
+    from gapless.corrections.operator.transfer import transferred
 
     found = transferred(Correction.load(args.transfer or ""), job.world, seed=args.seed)
     found = judged(found, job.world, job.split, args.horizon)
     if found.held_out and not found.held_out.improved and not args.keep_anyway:
-        raise NotImprovedError(found)
+        raise CorrectionRefusedError(found)
     return found
 
 
 def _never_trained_on(args: Correct, dataset: Dataset) -> Split:
     """Every recording judges a transferred correction, but motions that it was trained on."""
-    from gapless.correct import Correction
-    from gapless.correct.splitting import Split
+    from gapless.corrections import Correction
+    from gapless.recordings.split import Split
 
     known = Correction.load(args.transfer or "").made_by.get("motions", ())
     unseen = dataset.select(lambda e: e.name not in known and not e.provenance.get("flags"))

@@ -84,11 +84,11 @@ class Correct(OfDataset):
 
 
 def choices(args: Correct, recordings: Sequence[Recording]) -> dict[str, Any]:
-    """Fields of `gapless.correct.correcting.Choices`, for these recordings."""
-    from gapless.correct.correcting import Choices
-    from gapless.correct.methods import seeing_payload
+    """Fields of `gapless.corrections.correcting.Choices`, for these recordings."""
+    from gapless.comparison.methods import seeing_payload
+    from gapless.corrections.correcting import CorrectSettings
 
-    named = {k: v for k, v in vars(args).items() if k in Choices.__dataclass_fields__}
+    named = {k: v for k, v in vars(args).items() if k in CorrectSettings.__dataclass_fields__}
     seen = seeing_payload(args.model, recordings, args.payload)
     settings = {
         "model_settings": seen | model_settings(args),
@@ -99,7 +99,7 @@ def choices(args: Correct, recordings: Sequence[Recording]) -> dict[str, Any]:
 
 def model_settings(args: Correct) -> dict[str, Any]:
     """Settings of the model that were asked for."""
-    from gapless.correct.models import model_of
+    from gapless.corrections.models import model_of
 
     history = {} if args.history is None else {"history": args.history}
     return history | settings_of("model-set", args.model_set, model_of(args.model))
@@ -107,7 +107,7 @@ def model_settings(args: Correct) -> dict[str, Any]:
 
 def trainer_settings(args: Correct) -> dict[str, Any]:
     """Settings of the trainer that were asked for."""
-    from gapless.correct.trainers import trainer_of
+    from gapless.corrections.training import trainer_of
 
     limit = {} if args.minutes is None else {"seconds": 60 * args.minutes}
     return limit | settings_of("trainer-set", args.trainer_set, trainer_of(args.trainer))

@@ -13,7 +13,7 @@ from gapless.recordings import Dataset
 from gapless.robots import Robot
 
 if TYPE_CHECKING:
-    from gapless.correct import CorrectedWorld
+    from gapless.corrections import CorrectedWorld
     from gapless.worlds import Effects
 
 
@@ -32,9 +32,9 @@ def calibrated(
         if loaded:
             raise GaplessError("--loaded needs --calibration FILE, made with --plan two-stage")
         return robot, None, recordings
-    from gapless.identify import Calibration
-    from gapless.identify.conventions import with_signs
-    from gapless.identify.held_out import without_loads
+    from gapless.identification import Calibration
+    from gapless.identification.sign_conventions import with_signs
+    from gapless.measurement.judge import without_loads
 
     calibration = Calibration.load(file)
     robot, effects = calibration.apply(robot)

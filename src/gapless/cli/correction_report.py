@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from gapless.cli.terminal import console, save_json
 
 if TYPE_CHECKING:
-    from gapless.correct import CorrectedWorld, Correction
-    from gapless.correct.splitting import Split
+    from gapless.corrections import CorrectedWorld, Correction
     from gapless.recordings import Recording
+    from gapless.recordings.split import Split
     from gapless.worlds.world import World
 
 PICTURES = 6
@@ -23,8 +23,8 @@ def report(
     correction: Correction, split: Split, world: World, horizon: float, json: Path | None
 ) -> None:
     """Print what a correction does to held-out replays (training ones where none is held out)."""
-    from gapless.correct import CorrectedWorld
-    from gapless.correct.tables import correction_tables
+    from gapless.corrections import CorrectedWorld
+    from gapless.corrections.correction_tables import correction_tables
 
     shown = split.held_out or split.train
     corrected = CorrectedWorld(world, None, [correction])
@@ -48,7 +48,7 @@ def report(
 
 def _seconds(recordings: list[Recording], world: World, horizon: float) -> float:
     """Wall time of replaying recordings."""
-    from gapless.identify.held_out import replay_rmse
+    from gapless.measurement.judge import replay_rmse
 
     began = time.perf_counter()
     replay_rmse(recordings, world, horizon)
@@ -57,8 +57,8 @@ def _seconds(recordings: list[Recording], world: World, horizon: float) -> float
 
 def draw(correction: Correction, split: Split, world: World, horizon: float, folder: Path) -> None:
     """Outputs by joint, and replays without and with the correction."""
-    from gapless.correct import CorrectedWorld
-    from gapless.measure.plots import plot_recordings
+    from gapless.corrections import CorrectedWorld
+    from gapless.measurement.gap_plots import plot_recordings
 
     shown, corrected = split.held_out or split.train, CorrectedWorld(world, None, [correction])
     pictures = []
@@ -71,8 +71,8 @@ def draw(correction: Correction, split: Split, world: World, horizon: float, fol
 
 def _draw_outputs(corrected: CorrectedWorld, path: Path) -> Path:
     """Bars of the mean output of each joint, with the ensemble's spread."""
-    from gapless.correct.tables import OUTPUT_UNITS
-    from gapless.identify.plots import new_figure, save_figure
+    from gapless.corrections.correction_tables import OUTPUT_UNITS
+    from gapless.identification.calibration_plots import new_figure, save_figure
 
     contract, figures = corrected.corrections[0].contract, corrected.usage[0].to_dict()
     names = list(contract.outputs)[::-1]

@@ -10,7 +10,7 @@ from gapless.cli import close_command
 from gapless.cli.terminal import console, parse, progress
 
 if TYPE_CHECKING:
-    from gapless.collect import Plan
+    from gapless.collection import CollectionPlan
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class Demo:
 def run(arguments: list[str]) -> int:
     """Parse and run."""
     args = parse(Demo, "demo", arguments)
-    from gapless.close import Run
-    from gapless.measure.plots import require_matplotlib
-    from gapless.report.summary_picture import summary_picture
+    from gapless.closing import Run
+    from gapless.measurement.gap_plots import require_matplotlib
+    from gapless.reports.summary_picture import summary_picture
 
     require_matplotlib()
     recordings, folder = _recorded(args), args.out / "run"
@@ -54,7 +54,7 @@ def run(arguments: list[str]) -> int:
 
 def _recorded(args: Demo) -> Path:
     """Record, or take what is there; the folder of the dataset."""
-    from gapless.collect import collect
+    from gapless.collection import collect
 
     with progress("recording a hidden H1-2") as report:
         collection = collect(
@@ -66,9 +66,9 @@ def _recorded(args: Demo) -> Path:
     return collection.path / collection.datasets[0].name
 
 
-def plan(args: Demo) -> Plan:
+def plan(args: Demo) -> CollectionPlan:
     """A small SimLifter: one unit, each motion once for each load."""
-    from gapless.collect import preset
+    from gapless.collection import preset
 
     few = {"units": (1,), "held_out": (), "rates": (50,), "repeats": 1}
     return replace(preset("simlifter"), hours=args.hours, seed=args.seed, **few)

@@ -16,7 +16,7 @@ from gapless.recordings import Dataset
 from gapless.robots import Robot
 
 if TYPE_CHECKING:
-    from gapless.identify import Calibration
+    from gapless.identification import Calibration
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,9 +83,9 @@ class Identify(OfDataset):
 def run(arguments: list[str]) -> int:
     """Parse and run."""
     args = parse(Identify, "identify", arguments)
-    from gapless.identify import Settings, identify
-    from gapless.identify.gauss_newton import Progress
-    from gapless.measure.plots import require_matplotlib
+    from gapless.identification import IdentifySettings, identify
+    from gapless.identification.optimisers.gauss_newton import Iterate
+    from gapless.measurement.gap_plots import require_matplotlib
 
     check_outputs(args.out, args.mjcf, args.json, args.plots and args.plots / "replays.png")
     if args.plots:
@@ -94,7 +94,7 @@ def run(arguments: list[str]) -> int:
         raise ArtifactError(f"{args.out} exists; use --overwrite, or another --out")
     dataset, robot = args.opened()
     fitted, held_out = _chosen(dataset, args)
-    settings = Settings(
+    settings = IdentifySettings(
         horizon=args.horizon,
         fragments=args.fragments,
         hardest=args.hardest,
@@ -111,7 +111,7 @@ def run(arguments: list[str]) -> int:
     checkpoint = args.out.with_name(args.out.name + ".progress")
     with spinner("identifying") as say:
 
-        def watch(stage: str, progress: Progress) -> None:
+        def watch(stage: str, progress: Iterate) -> None:
             say(f"{stage}, iteration {progress.iteration}, error {progress.error:.5f}")
 
         calibration = identify(
@@ -155,8 +155,8 @@ def _same_robot(args: Identify) -> str:
 
 def _draw(args: Identify, calibration: Calibration, robot: Robot, dataset: Dataset) -> None:
     """Intervals, and replays of held-out motions before and after."""
-    from gapless.identify.conventions import with_signs
-    from gapless.identify.plots import plot_replays
+    from gapless.identification.calibration_plots import plot_replays
+    from gapless.identification.sign_conventions import with_signs
     from gapless.worlds import MujocoWorld
 
     assert args.plots is not None

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 from gapless.cli.correction_option import calibrated, usage_figures
 from gapless.cli.robot_option import OfDataset
 from gapless.cli.terminal import check_outputs, console, parse, progress, save_json
+from gapless.measurement import measure
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from gapless.correct import CorrectedWorld
+    from gapless.corrections import CorrectedWorld
     from gapless.worlds import MujocoWorld
     from gapless.worlds.world import World
 
@@ -54,10 +55,9 @@ class Measure(OfDataset):
 def run(arguments: list[str]) -> int:
     """Parse and run."""
     args = parse(Measure, "measure", arguments)
-    from gapless.correct import CorrectedWorld
-    from gapless.measure import measure
-    from gapless.measure.plots import plot_recordings, require_matplotlib
-    from gapless.measure.replay import parse_horizon
+    from gapless.corrections import CorrectedWorld
+    from gapless.measurement.gap_plots import plot_recordings, require_matplotlib
+    from gapless.measurement.replay import parse_horizon
     from gapless.worlds import MujocoWorld
 
     check_outputs(args.json, args.plots and args.plots / "gap.png")
@@ -99,14 +99,14 @@ def run(arguments: list[str]) -> int:
 
 def _corrected(world: MujocoWorld, folders: tuple[Path, ...]) -> World:
     """The world with corrections, where any are given."""
-    from gapless.correct import CorrectedWorld, Correction
+    from gapless.corrections import CorrectedWorld, Correction
 
     return CorrectedWorld(world, None, [Correction.load(f) for f in folders]) if folders else world
 
 
 def _usage(world: CorrectedWorld) -> Iterator[RenderableType]:
     """What each correction did."""
-    from gapless.correct.tables import outside_line, usage_table
+    from gapless.corrections.correction_tables import outside_line, usage_table
 
     for correction, usage in zip(world.corrections, world.usage, strict=True):
         yield usage_table(usage, correction.contract)

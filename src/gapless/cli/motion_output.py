@@ -12,8 +12,8 @@ import numpy as np
 from gapless.artifact import file_name, staged, write_bytes_atomic
 from gapless.cli.terminal import console
 from gapless.motions import Motion
-from gapless.motions.files import suffix
 from gapless.motions.limits import MotionReport
+from gapless.motions.motion_files import suffix
 from gapless.robots import Robot
 
 
@@ -47,7 +47,7 @@ def draw(checked: Sequence[tuple[Motion, MotionReport]], robot: Robot, path: Pat
 
 
 def _picture(motion: Motion, report: MotionReport, robot: Robot) -> bytes:
-    from gapless.measure.plots import require_matplotlib
+    from gapless.measurement.gap_plots import require_matplotlib
 
     require_matplotlib()
     from matplotlib.figure import Figure

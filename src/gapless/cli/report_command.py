@@ -24,7 +24,7 @@ class Report:
 def run(arguments: list[str]) -> int:
     """Parse and run."""
     args = parse(Report, "report", arguments)
-    from gapless.report import report
+    from gapless.reports import report
 
     check_outputs(args.out)
     with spinner("report") as say:

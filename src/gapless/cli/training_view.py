@@ -14,7 +14,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from gapless.correct import Correction
+    from gapless.corrections import Correction
 
 Judge = Callable[["Correction | None"], float]
 """Held-out error of a correction, rad; None is without one."""
@@ -44,7 +44,7 @@ class TrainingView:
         self._note(0.0, math.nan, self._judge(None))
 
     def watch(self, done: float, figures: dict[str, float], correction: Correction | None) -> None:
-        """See `gapless.correct.trainers.trainer.Watch`."""
+        """See `gapless.corrections.training.trainer.Watch`."""
         self._bar.update(self._task, completed=done)
         self._loss = figures.get("loss", self._loss)
         if correction is not None:

@@ -16,8 +16,8 @@ from gapless.recordings import Dataset
 from gapless.robots import Robot
 
 if TYPE_CHECKING:
-    from gapless.close import Run
-    from gapless.report.sources import Source
+    from gapless.closing import Run
+    from gapless.reports.viewer_sources import Source
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class View:
 def run(arguments: list[str]) -> int:
     """Parse and run."""
     args = parse(View, "view", arguments)
-    from gapless.report.serving import require_viser
-    from gapless.report.viewer import Viewer
+    from gapless.reports.serving import require_viser
+    from gapless.reports.viewer import Viewer
 
     require_viser()
     with spinner("opening"):
@@ -59,8 +59,8 @@ def run(arguments: list[str]) -> int:
 
 def source_of(folder: Path, robot: str | None, mount: str | None) -> Source:
     """What a folder holds: the replays of a run, or recordings."""
-    from gapless.close import Run
-    from gapless.report.sources import DatasetSource, RunSource
+    from gapless.closing import Run
+    from gapless.reports.viewer_sources import DatasetSource, RunSource
 
     if (folder / "run.json").is_file():
         opened = Run.open(folder)

@@ -10,8 +10,8 @@ from typing import Any
 from gapless.errors import unknown
 from gapless.motions import postures, waves
 from gapless.motions.ellipsoid import ellipsoid
+from gapless.motions.joint_shapes import rooms
 from gapless.motions.motion import Motion
-from gapless.motions.shapes import rooms
 from gapless.motions.standing import stand, sway
 from gapless.robots import Robot
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 
 from gapless.errors import DataError, unknown
-from gapless.motions.inverse import follow
+from gapless.motions.inverse_kinematics import follow
 from gapless.motions.limb import Limb, limb_of
 from gapless.motions.motion import Motion
 from gapless.robots import Robot

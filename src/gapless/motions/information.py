@@ -10,7 +10,7 @@ import numpy as np
 
 from gapless.errors import SimulationError
 from gapless.parameters import Parameter, changed
-from gapless.worlds.mujoco import MujocoWorld
+from gapless.worlds.mujoco_world import MujocoWorld
 from gapless.worlds.world import State
 
 ENCODER_NOISE = 1e-3

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from gapless.errors import DataError, unknown
-from gapless.motions import shapes
+from gapless.motions import joint_shapes
 from gapless.motions.collisions import overlaps
+from gapless.motions.joint_shapes import Shape, rooms
 from gapless.motions.motion import Motion
 from gapless.motions.postures import visit
-from gapless.motions.shapes import Shape, rooms
 from gapless.motions.waves import play
 from gapless.robots import Robot
 
@@ -105,7 +105,7 @@ def _draw(
     if index % 2:
         move = rng.uniform(1.0, 3.0)
         return visit(f"{name}_waypoints", robot, where, seconds, rate, seed=own, move=move, dwell=0)
-    shape = shapes.series(rng.uniform(0.2, 0.6))
+    shape = joint_shapes.series(rng.uniform(0.2, 0.6))
     return play(f"{name}_fourier", robot, where, shape, seconds, rate, together=True, seed=own)
 
 
@@ -142,10 +142,10 @@ def _one_joint(
 
 
 _SHAPES: dict[str, tuple[float, float, Shape]] = {
-    "sine": (0.3, 1.0, shapes.tone(0.4, 0.4, fade=1.0)),
-    "ramp": (0.3, 1.0, shapes.ramps(rise=0.2)),
-    "steps": (0.1, 0.4, shapes.staircase(hold=1.0, rise=0.3)),
-    "chirp": (0.2, 0.5, shapes.tone(0.2, 1.5, fade=1.0)),
+    "sine": (0.3, 1.0, joint_shapes.tone(0.4, 0.4, fade=1.0)),
+    "ramp": (0.3, 1.0, joint_shapes.ramps(rise=0.2)),
+    "steps": (0.1, 0.4, joint_shapes.staircase(hold=1.0, rise=0.3)),
+    "chirp": (0.2, 0.5, joint_shapes.tone(0.2, 1.5, fade=1.0)),
 }
 """Shape -> smallest and largest share of the joint's room, and how it moves."""
 

@@ -162,14 +162,14 @@ class Motion:
 
     def save(self, path: str | Path) -> Path:
         """Write a .npz (arrays, no Python objects), or a .csv with a header; complete or absent."""
-        from gapless.motions.files import save
+        from gapless.motions.motion_files import save
 
         return save(self, Path(path))
 
     @classmethod
     def load(cls, path: str | Path) -> Motion:
         """Read what `save` wrote; for other formats see `gapless.motions.references`."""
-        from gapless.motions.files import load
+        from gapless.motions.motion_files import load
 
         return load(Path(path))
 

@@ -30,7 +30,7 @@ from gapless.motions.pieces import (
 from gapless.parameters import Parameter, parameters_of
 from gapless.parameters.kinds import JOINT_FIELDS
 from gapless.robots import Robot
-from gapless.worlds.mujoco import MujocoWorld
+from gapless.worlds.mujoco_world import MujocoWorld
 
 PIECE = 2.5
 """Seconds of a piece, about."""
@@ -81,7 +81,7 @@ def optimal(
     """
     world = (world or MujocoWorld(robot)).at_rate(rate or robot.rate)
     _check_request(world, seconds, top, candidates, rounds)
-    search = _Search(world, unknowns(world.robot, about), noise, seconds, top, seed)
+    search = _ExcitationSearch(world, unknowns(world.robot, about), noise, seconds, top, seed)
     for done in range(rounds):
         search.widen(candidates)
         if progress:
@@ -107,7 +107,7 @@ def _check_request(
         raise DataError(f"{candidates} candidates in {rounds} rounds; expected at least 1 of each")
 
 
-class _Search:
+class _ExcitationSearch:
     """A chain of pieces that gets better from round to round; the first stands still."""
 
     def __init__(

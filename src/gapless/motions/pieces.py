@@ -6,7 +6,7 @@ import numpy as np
 
 from gapless.motions.collisions import overlaps
 from gapless.robots import Robot
-from gapless.worlds.mujoco import MujocoWorld
+from gapless.worlds.mujoco_world import MujocoWorld
 
 LIMIT_SHARE = 0.9
 """Share of each position, speed and torque limit that a motion may use."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from gapless.errors import DataError
-from gapless.motions import shapes
+from gapless.motions import joint_shapes
+from gapless.motions.joint_shapes import Room, rooms
 from gapless.motions.motion import Motion, min_jerk
-from gapless.motions.shapes import Room, rooms
 from gapless.motions.waves import Names, play, positive
 from gapless.robots import Robot
 
@@ -66,6 +66,6 @@ def visit(
         before = np.minimum(leg.astype(int), legs - 1)
         share = (leg - before) * (move + dwell) / move
         way = places[before + 1] - places[before]
-        return shapes.slowed(places[before] + min_jerk(share) * way, room, time)
+        return joint_shapes.slowed(places[before] + min_jerk(share) * way, room, time)
 
     return play(name, robot, where, shape, seconds, rate, together=True, seed=seed)

@@ -11,13 +11,13 @@ from typing import TextIO
 import numpy as np
 
 from gapless.errors import FormatError, NameMismatchError
-from gapless.motions import files
+from gapless.motions import motion_files
 from gapless.motions.motion import Motion
 from gapless.recordings import Dataset, Recording, importers
-from gapless.recordings.importers.arrays import matrix, positive
-from gapless.recordings.importers.limits import MAX_TEXT_BYTES, check_file, reading
+from gapless.recordings.importers.named_arrays import matrix, positive
 from gapless.recordings.importers.npz import load_npz
-from gapless.recordings.importers.sources import walk
+from gapless.recordings.importers.size_limits import MAX_TEXT_BYTES, check_file, reading
+from gapless.recordings.importers.source_files import walk
 from gapless.robots import Robot
 
 TEXT_RATE, CSV_RATE = 50.0, 30.0
@@ -165,7 +165,7 @@ def _text(path: Path, told: _Told) -> list[Motion]:
 def _npz(path: Path, told: _Told) -> list[Motion]:
     arrays = load_npz(path)
     if "joints" in arrays and "q" in arrays:
-        return [replace(files.from_arrays(path, arrays), source=str(path))]
+        return [replace(motion_files.from_arrays(path, arrays), source=str(path))]
     if "fps" not in arrays or "joint_pos" not in arrays:
         raise FormatError(
             f"{path} has {sorted(arrays)}; expected fps and joint_pos (mjlab, BeyondMimic), or "
@@ -204,8 +204,8 @@ def _csv(path: Path, told: _Told) -> list[Motion]:
         check_file(path, MAX_TEXT_BYTES, "a CSV file")
         with path.open(encoding="utf-8") as lines:
             header = lines.readline().split(",")
-            if files.is_header(header):
-                return [files.load(path)]
+            if motion_files.is_header(header):
+                return [motion_files.load(path)]
             lines.seek(0)
             rows = _rows(lines, path)
     if rows.shape[1] <= BASE_WIDTH:

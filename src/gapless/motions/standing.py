@@ -9,7 +9,7 @@ import numpy as np
 from gapless.errors import DataError
 from gapless.motions.collisions import overlaps
 from gapless.motions.excitation import multisine
-from gapless.motions.inverse import follow
+from gapless.motions.inverse_kinematics import follow
 from gapless.motions.limb import limb_of
 from gapless.motions.motion import Motion
 from gapless.robots import Robot

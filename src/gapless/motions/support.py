@@ -31,7 +31,7 @@ FLIGHT = 0.5
 
 
 @dataclass(frozen=True)
-class Balance:
+class Support:
     """The zero-moment point over time.
 
     Attributes:
@@ -51,7 +51,7 @@ def balance(
     rate: float,
     base_pos: np.ndarray | None = None,
     base_quat_wxyz: np.ndarray | None = None,
-) -> Balance | None:
+) -> Support | None:
     """Where the zero-moment point lies, treating the robot as one mass on a cart and table.
 
     A screen, not a proof: the body's own rotation, slip and the controller's errors are left out.
@@ -89,7 +89,7 @@ def balance(
     return _balance(com, ground, rate, feet)
 
 
-def _balance(com: np.ndarray, ground: np.ndarray, rate: float, feet: tuple[str, ...]) -> Balance:
+def _balance(com: np.ndarray, ground: np.ndarray, rate: float, feet: tuple[str, ...]) -> Support:
     lowest = ground[..., 2].min(axis=2)
     floor = lowest.min(axis=1, keepdims=True)
     down = lowest < floor + DOWN
@@ -98,7 +98,7 @@ def _balance(com: np.ndarray, ground: np.ndarray, rate: float, feet: tuple[str, 
     zmp = com[:, :2] - (com[:, 2:] - floor) * push[:, :2] / lift
     outside = np.array([_outside(z, g[d]) for z, g, d in zip(zmp, ground, down, strict=True)])
     outside[push[:, 2] < -FLIGHT * GRAVITY] = -np.inf
-    return Balance(outside, down, feet)
+    return Support(outside, down, feet)
 
 
 def _smoothed(com: np.ndarray, rate: float) -> np.ndarray:

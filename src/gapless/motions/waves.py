@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from gapless.errors import DataError
-from gapless.motions import excitation, shapes
+from gapless.motions import excitation, joint_shapes
+from gapless.motions.joint_shapes import Room, Shape, rooms
 from gapless.motions.motion import Motion
-from gapless.motions.shapes import Room, Shape, rooms
 from gapless.robots import Robot
 
 Names = Sequence[str] | None
@@ -82,7 +82,7 @@ def ramp(
 ) -> Motion:
     """At even speed to one bound, to the other and home."""
     where = rooms(robot, joints, amplitude=amplitude)
-    shape = shapes.ramps(rise)
+    shape = joint_shapes.ramps(rise)
     return play("ramp", robot, where, shape, seconds, rate, together=together, seed=seed)
 
 
@@ -100,7 +100,7 @@ def steps(
 ) -> Motion:
     """Random levels, held; each is reached within `rise` seconds."""
     where = rooms(robot, joints, amplitude=amplitude)
-    shape = shapes.staircase(positive("hold", hold), rise)
+    shape = joint_shapes.staircase(positive("hold", hold), rise)
     return play("steps", robot, where, shape, seconds, rate, together=together, seed=seed)
 
 
@@ -118,7 +118,7 @@ def chirp(
     """A sine whose frequency rises through a band, Hz."""
     low, high = (positive("band", edge) for edge in band)
     where = rooms(robot, joints, amplitude=amplitude)
-    shape = shapes.tone(low, high, fade=1.0)
+    shape = joint_shapes.tone(low, high, fade=1.0)
     return play("chirp", robot, where, shape, seconds, rate, together=together, seed=seed)
 
 
@@ -136,7 +136,7 @@ def prbs(
 ) -> Motion:
     """A pseudo-random binary sequence, one bit every `clock` seconds."""
     where = rooms(robot, joints, amplitude=amplitude)
-    shape = shapes.binary(positive("clock", clock), rise)
+    shape = joint_shapes.binary(positive("clock", clock), rise)
     return play("prbs", robot, where, shape, seconds, rate, together=together, seed=seed)
 
 
@@ -153,7 +153,7 @@ def fourier(
 ) -> Motion:
     """A Fourier series up to `top` Hz, at rest and unpushed at both ends."""
     where = rooms(robot, joints, amplitude=amplitude)
-    shape = shapes.series(positive("top", top))
+    shape = joint_shapes.series(positive("top", top))
     return play("fourier", robot, where, shape, seconds, rate, together=together, seed=seed)
 
 
@@ -173,7 +173,7 @@ def sweep(
         Room(r.column, r.low, r.high, r.home, min(r.speed, positive("fastest", fastest)))
         for r in rooms(robot, joints, amplitude=amplitude)
     ]
-    shape = shapes.ramps(rise=0.2)
+    shape = joint_shapes.ramps(rise=0.2)
     return play("sweep", robot, slow, shape, seconds, rate, together=together, seed=seed)
 
 

@@ -2,7 +2,7 @@
 
 from gapless.parameters.applying import apply, changed
 from gapless.parameters.kinds import KINDS, Kind
-from gapless.parameters.naming import SETS, parameters_of
 from gapless.parameters.parameter import Parameter
+from gapless.parameters.parameter_names import SETS, parameters_of
 
 __all__ = ["KINDS", "SETS", "Kind", "Parameter", "apply", "changed", "parameters_of"]

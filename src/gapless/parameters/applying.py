@@ -12,7 +12,7 @@ from gapless.parameters.parameter import Parameter
 from gapless.robots import Inertia, Payload, Robot
 from gapless.robots.inertia import Floor
 from gapless.worlds.effects import Effects
-from gapless.worlds.mujoco import MujocoWorld
+from gapless.worlds.mujoco_world import MujocoWorld
 
 Values = Sequence[float] | np.ndarray
 

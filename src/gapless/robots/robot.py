@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gapless.errors import ModelError, unknown
-from gapless.robots import matching, tables
+from gapless.robots import builtin, matching
 from gapless.robots.inertia import Floor, Inertia
 from gapless.robots.joints import Alias, Joints, TrackingPoint
 from gapless.robots.payload import Payload
@@ -110,7 +110,7 @@ class Robot:
             from gapless.robots.robotfile import read_path
 
             return cls(**read_path(Path(name)), source=str(Path(name).resolve()))
-        values = tables.read(str(name))
+        values = builtin.read(str(name))
         at = values.pop("lock")
         return cls(**values).lock(at, at)
 

@@ -23,11 +23,11 @@ from pathlib import Path
 from typing import Any
 
 from gapless.errors import FormatError, ModelError
+from gapless.robots.builtin import expand
 from gapless.robots.drives import NeedsOptionsError
 from gapless.robots.joints import Joints
 from gapless.robots.mjcf import read_mjcf
 from gapless.robots.robotfile_entries import FIGURES, alias, point, wrong_entries, wrong_names
-from gapless.robots.tables import expand
 from gapless.robots.urdf import read_urdf
 
 READERS = {".xml": read_mjcf, ".mjcf": read_mjcf, ".urdf": read_urdf}

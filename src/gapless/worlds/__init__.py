@@ -12,10 +12,10 @@ from gapless.worlds.world import World as World
 
 if TYPE_CHECKING:
     from gapless.worlds.hidden import HiddenWorld as HiddenWorld
-    from gapless.worlds.mujoco import MujocoWorld as MujocoWorld
+    from gapless.worlds.mujoco_world import MujocoWorld as MujocoWorld
     from gapless.worlds.physx import PhysxWorld as PhysxWorld
 
-_ENGINES = {"MujocoWorld": "mujoco", "PhysxWorld": "physx", "HiddenWorld": "hidden"}
+_ENGINES = {"MujocoWorld": "mujoco_world", "PhysxWorld": "physx", "HiddenWorld": "hidden"}
 
 
 def __getattr__(name: str) -> Any:

@@ -11,7 +11,7 @@ from mujoco import rollout as mj_rollout
 from gapless.worlds.actuators import Actuators, Motors, PdLaw
 from gapless.worlds.chance import LONGEST
 from gapless.worlds.effects import Effects, spread_over_substeps
-from gapless.worlds.packing import Layout
+from gapless.worlds.packing import StateLayout
 
 CHUNK_STEPS = 200
 """Control steps played at once. The solver starts cold after each cut, so the cuts must not depend
@@ -28,7 +28,7 @@ CONTROL_AND_TORQUE = CONTROL | int(mujoco.mjtState.mjSTATE_QFRC_APPLIED)
 
 
 @dataclass
-class Played:
+class PackedTrajectory:
     """Packed states at the control rate, and what the motors did meanwhile.
 
     Attributes:
@@ -61,7 +61,7 @@ class Engine:
     def __init__(
         self,
         model: mujoco.MjModel,
-        layout: Layout,
+        layout: StateLayout,
         effects: Effects,
         rate: float,
         substeps: int,
@@ -105,7 +105,7 @@ class Engine:
         motors: Motors | None = None,
         late: np.ndarray | None = None,
         effects: Effects | None = None,
-    ) -> Played:
+    ) -> PackedTrajectory:
         """Play (n, T, J) targets from packed states.
 
         Args:
@@ -134,7 +134,7 @@ class Engine:
 
     def _blank(
         self, start: np.ndarray, targets: np.ndarray, motors: Motors | None, effects: Effects
-    ) -> Played:
+    ) -> PackedTrajectory:
         copies, steps, joints = targets.shape
         packed = np.empty((copies, steps + 1, self.layout.size))
         packed[:, 0] = start
@@ -142,7 +142,7 @@ class Engine:
         temperature = None
         if motors is not None and effects.heating.any():
             temperature = np.repeat(motors.temperature[:, None], steps + 1, axis=1)
-        return Played(packed, np.zeros(0), torque, temperature, motors)
+        return PackedTrajectory(packed, np.zeros(0), torque, temperature, motors)
 
     def _control(
         self,
@@ -174,7 +174,7 @@ class Engine:
         self,
         actuators: Actuators,
         models: list[mujoco.MjModel],
-        played: Played,
+        played: PackedTrajectory,
         part: slice,
         control: np.ndarray,
         push: np.ndarray | None,
@@ -202,7 +202,7 @@ class Engine:
         self,
         actuators: Actuators,
         models: list[mujoco.MjModel],
-        played: Played,
+        played: PackedTrajectory,
         part: slice,
         control: np.ndarray,
         push: np.ndarray | None,

@@ -14,7 +14,7 @@ FULL_STATE = int(mujoco.mjtState.mjSTATE_FULLPHYSICS)
 
 
 @dataclass(frozen=True)
-class Layout:
+class StateLayout:
     """Where a model keeps our joints: columns of the packed state [time, qpos, qvel, ...]."""
 
     q: np.ndarray
@@ -25,7 +25,7 @@ class Layout:
     size: int
 
     @classmethod
-    def of(cls, model: mujoco.MjModel, robot: Robot) -> Layout:
+    def of(cls, model: mujoco.MjModel, robot: Robot) -> StateLayout:
         """Find the robot's joints in a model by name."""
         ids = [model.joint(name).id for name in robot.joints.names]
         dof = model.jnt_dofadr[ids]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gapless.errors import GaplessError
-from gapless.measure import measure
+from gapless.measurement import measure
 from gapless.motions.excitation import multisine
 from gapless.recordings import Conditions
 from gapless.robots import Payload, Robot

@@ -57,11 +57,11 @@ FORMATS: dict[str, Format] = {
             "*.npz with joint_pos and joint_pos_target",
         ),
         Format("mcap", "MCAP: ROS 2 JointState, Unitree LowState", "mcap", "*.mcap"),
-        Format("lerobot", "LeRobot v3 datasets", "lerobot", "a folder with meta/info.json"),
+        Format("lerobot", "LeRobot v3 datasets", "lerobot_dataset", "a folder with meta/info.json"),
         Format(
             "generic",
             "CSV, NPZ, HDF5 or Parquet with a mapping file",
-            "tables",
+            "text_tables",
             "*.csv, *.npz, *.h5, *.hdf5 or *.parquet",
         ),
     )
@@ -91,7 +91,7 @@ def read(format: str, source: Path | str, options: ReadOptions | None = None) ->
 
 
 def _read_all(format: Format, source: Path, options: ReadOptions) -> Iterator[RawLog]:
-    from gapless.recordings.importers.limits import reading
+    from gapless.recordings.importers.size_limits import reading
 
     module = import_module(f"{__name__}.{format.module}")
     count = 0

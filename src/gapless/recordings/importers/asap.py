@@ -11,9 +11,9 @@ import numpy as np
 from gapless.errors import FormatError
 from gapless.recordings.conditions import Conditions
 from gapless.recordings.importers import ReadOptions, safe_pickle
-from gapless.recordings.importers.arrays import clock, matrix, positive, width_of
+from gapless.recordings.importers.named_arrays import clock, matrix, positive, width_of
 from gapless.recordings.importers.npz import load_npz
-from gapless.recordings.importers.sources import collect, files
+from gapless.recordings.importers.source_files import collect, files
 from gapless.recordings.rawlog import Pairing, RawLog, Stream
 
 _LEG = ("hip_pitch", "hip_roll", "hip_yaw", "knee", "ankle_pitch", "ankle_roll")

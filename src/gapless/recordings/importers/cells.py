@@ -11,7 +11,7 @@ import pyarrow.compute
 import pyarrow.csv
 
 from gapless.errors import FormatError, nearest
-from gapless.recordings.importers.limits import (
+from gapless.recordings.importers.size_limits import (
     MAX_CELL_CHARS,
     MAX_TEXT_BYTES,
     check_file,

@@ -10,7 +10,7 @@ import numpy as np
 
 from gapless.errors import FormatError
 from gapless.recordings.conditions import Conditions
-from gapless.recordings.importers.arrays import width_of
+from gapless.recordings.importers.named_arrays import width_of
 from gapless.recordings.rawlog import RawLog
 from gapless.robots.payload import Payload
 

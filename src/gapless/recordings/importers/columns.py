@@ -13,14 +13,14 @@ import pyarrow.compute
 
 from gapless.errors import FormatError, MissingExtraError
 from gapless.recordings.importers import cells
-from gapless.recordings.importers.limits import (
+from gapless.recordings.importers.npz import load_npz, npz_keys
+from gapless.recordings.importers.size_limits import (
     MAX_ARRAY_BYTES,
     check_array,
     check_file,
     check_ratio,
     reading,
 )
-from gapless.recordings.importers.npz import load_npz, npz_keys
 
 pc: Any = pyarrow.compute  # its functions are made at import, unseen by type checkers
 

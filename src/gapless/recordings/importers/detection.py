@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gapless.errors import FormatError
 from gapless.recordings.importers.npz import npz_keys
-from gapless.recordings.importers.sources import walk
+from gapless.recordings.importers.source_files import walk
 
 BY_NAME = {
     "state_motor.csv": "sage",

@@ -17,7 +17,7 @@ from gapless.errors import FormatError
 from gapless.recordings.conditions import Conditions
 from gapless.recordings.importers import ReadOptions
 from gapless.recordings.importers.npz import load_npz
-from gapless.recordings.importers.sources import collect, files
+from gapless.recordings.importers.source_files import collect, files
 from gapless.recordings.rawlog import RawLog, Stream
 
 RATE = 50.0

@@ -14,8 +14,8 @@ from gapless.errors import FormatError
 from gapless.recordings.conditions import Conditions
 from gapless.recordings.importers import ReadOptions
 from gapless.recordings.importers.cells import column, numbers, read_csv
-from gapless.recordings.importers.limits import MAX_TEXT_BYTES, check_file, reading
-from gapless.recordings.importers.sources import collect, files, folders_with
+from gapless.recordings.importers.size_limits import MAX_TEXT_BYTES, check_file, reading
+from gapless.recordings.importers.source_files import collect, files, folders_with
 from gapless.recordings.rawlog import RawLog, Stream
 
 TEST_CHANNELS = {"position": "q", "commanded_position": "target", "torque": "torque"}

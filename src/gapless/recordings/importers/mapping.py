@@ -9,8 +9,8 @@ from typing import Any, get_args
 from gapless.errors import FormatError, nearest
 from gapless.recordings.conditions import Conditions
 from gapless.recordings.importers import ReadOptions
-from gapless.recordings.importers.arrays import positive
 from gapless.recordings.importers.checking import check_conditions
+from gapless.recordings.importers.named_arrays import positive
 from gapless.recordings.rawlog import AngleUnit, Pairing, TimeUnit
 from gapless.robots.payload import Payload
 

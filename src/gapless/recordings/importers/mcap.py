@@ -12,8 +12,8 @@ from gapless.errors import FormatError
 from gapless.recordings.conditions import Conditions
 from gapless.recordings.importers import ReadOptions
 from gapless.recordings.importers.mapping import conditions_of, read_mapping
-from gapless.recordings.importers.mcap_messages import Track, read_tracks
-from gapless.recordings.importers.sources import collect, files
+from gapless.recordings.importers.mcap_messages import MessageTrack, read_tracks
+from gapless.recordings.importers.source_files import collect, files
 from gapless.recordings.rawlog import RawLog, Stream
 
 KEYS = ("state_topic", "command_topic", "joints", "angle_unit", "conditions")
@@ -74,7 +74,7 @@ def _log(
     )
 
 
-def _state(path: Path, tracks: dict[str, Track], mapping: dict[str, Any]) -> Track:
+def _state(path: Path, tracks: dict[str, MessageTrack], mapping: dict[str, Any]) -> MessageTrack:
     if "state_topic" in mapping:
         return _named(path, tracks, mapping["state_topic"])
     found = [t for t in tracks.values() if t.kind == "LowState"] or [
@@ -91,8 +91,8 @@ def _state(path: Path, tracks: dict[str, Track], mapping: dict[str, Any]) -> Tra
 
 
 def _command(
-    path: Path, tracks: dict[str, Track], mapping: dict[str, Any], state: Track
-) -> Track | None:
+    path: Path, tracks: dict[str, MessageTrack], mapping: dict[str, Any], state: MessageTrack
+) -> MessageTrack | None:
     if "command_topic" in mapping:
         return _named(path, tracks, mapping["command_topic"])
     kind = "LowCmd" if state.kind == "LowState" else "JointState"
@@ -109,7 +109,7 @@ def _command(
     return found[0] if found else None
 
 
-def _unused(tracks: dict[str, Track], used: list[Track]) -> list[str]:
+def _unused(tracks: dict[str, MessageTrack], used: list[MessageTrack]) -> list[str]:
     """Say which topics were passed over though they may hold the commands."""
     left = {
         topic: track
@@ -129,17 +129,17 @@ def _is_command(topic: str) -> bool:
     return any(word in topic.lower() for word in COMMAND_WORDS)
 
 
-def _named(path: Path, tracks: dict[str, Track], topic: str) -> Track:
+def _named(path: Path, tracks: dict[str, MessageTrack], topic: str) -> MessageTrack:
     if topic not in tracks:
         raise FormatError(f"{path}: no usable topic {topic!r}; it has {_listed(tracks)}")
     return tracks[topic]
 
 
-def _listed(tracks: dict[str, Track]) -> str:
+def _listed(tracks: dict[str, MessageTrack]) -> str:
     return ", ".join(f"{t.topic} ({t.kind}, {len(t)})" for t in tracks.values()) or "none"
 
 
-def _joints(path: Path, state: Track, given: tuple[str, ...] | None) -> tuple[str, ...]:
+def _joints(path: Path, state: MessageTrack, given: tuple[str, ...] | None) -> tuple[str, ...]:
     named = state.joint_names()
     if named:
         return named

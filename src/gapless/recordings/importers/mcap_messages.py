@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gapless.errors import FormatError, MissingExtraError
-from gapless.recordings.importers.limits import MAX_ARRAY_BYTES, check_file, reading
+from gapless.recordings.importers.size_limits import MAX_ARRAY_BYTES, check_file, reading
 
 KINDS = ("JointState", "JointTrajectory", "Float64MultiArray", "LowState", "LowCmd")
 JOINT_STATE = {"q": "position", "dq": "velocity", "torque": "effort"}
@@ -22,7 +22,7 @@ IMU = {
 }
 
 
-class Track:
+class MessageTrack:
     """All messages of one topic: two clocks, and values by channel."""
 
     def __init__(self, topic: str, kind: str) -> None:
@@ -123,17 +123,17 @@ _PARSERS: dict[str, Callable[[Any], tuple[tuple[str, ...], dict[str, Any]]]] = {
 }
 
 
-def read_tracks(path: Path) -> tuple[dict[str, Track], list[str]]:
+def read_tracks(path: Path) -> tuple[dict[str, MessageTrack], list[str]]:
     """Collect the joint messages of a file; a file that ends early is read up to its end.
 
     Raises:
         FormatError: it is no MCAP file, a checksum fails, or nothing could be recovered.
     """
-    tracks: dict[str, Track] = {}
+    tracks: dict[str, MessageTrack] = {}
     notes: list[str] = []
     with reading(str(path), "an MCAP file of joint messages as ROS 2 and Unitree define them"):
         for kind, topic, log_time, message in _messages(path, notes):
-            tracks.setdefault(topic, Track(topic, kind)).add(log_time, message)
+            tracks.setdefault(topic, MessageTrack(topic, kind)).add(log_time, message)
     if not tracks:
         raise FormatError(f"{path}: no message of the kinds {', '.join(KINDS)}")
     return tracks, notes

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from gapless.errors import FormatError
-from gapless.recordings.importers.limits import (
+from gapless.recordings.importers.size_limits import (
     MAX_ARRAY_BYTES,
     check_array,
     check_file,

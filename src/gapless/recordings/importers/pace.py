@@ -11,16 +11,16 @@ import numpy as np
 
 from gapless.errors import FormatError
 from gapless.recordings.importers import ReadOptions, safe_pickle
-from gapless.recordings.importers.arrays import clock, matrix
-from gapless.recordings.importers.limits import (
+from gapless.recordings.importers.named_arrays import clock, matrix
+from gapless.recordings.importers.pickled_arrays import Finished, StandIn
+from gapless.recordings.importers.size_limits import (
     MAX_ARRAY_BYTES,
     check_array,
     check_file,
     check_ratio,
     reading,
 )
-from gapless.recordings.importers.pickled_arrays import Finished, StandIn
-from gapless.recordings.importers.sources import collect, files
+from gapless.recordings.importers.source_files import collect, files
 from gapless.recordings.rawlog import RawLog, Stream
 
 CHANNELS = {"dof_pos": "q", "des_dof_pos": "target", "dof_vel": "dq"}

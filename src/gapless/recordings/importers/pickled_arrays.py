@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gapless.errors import FormatError
-from gapless.recordings.importers.limits import check_array
+from gapless.recordings.importers.size_limits import check_array
 
 PLAIN_TYPE = re.compile(r"[<>|=]?([fiu][1248]|f16|b1|[US]\d{1,6})")
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gapless.errors import FormatError, GaplessError
-from gapless.recordings.importers import limits
+from gapless.recordings.importers import size_limits
 from gapless.recordings.importers.pickled_arrays import (
     Box,
     JoblibArray,
@@ -149,7 +149,7 @@ def read_pickle(path: Path) -> Any:
     Raises:
         FormatError: it would run code, holds objects, is truncated, or declares absurd sizes.
     """
-    limits.check_file(path, limits.MAX_PICKLE_BYTES, "a pickle")
+    size_limits.check_file(path, size_limits.MAX_PICKLE_BYTES, "a pickle")
     return read_pickle_bytes(_decompress(path.read_bytes(), path), str(path))
 
 
@@ -176,7 +176,10 @@ def _decompress(data: bytes, path: Path) -> bytes:
     ):
         return data
     stream = zlib.decompressobj(wbits=47)  # zlib or gzip, whichever the header says
-    cap = min(limits.MAX_PICKLE_BYTES, max(limits.RATIO_FLOOR, limits.MAX_RATIO * len(data)))
+    cap = min(
+        size_limits.MAX_PICKLE_BYTES,
+        max(size_limits.RATIO_FLOOR, size_limits.MAX_RATIO * len(data)),
+    )
     try:
         plain = stream.decompress(data, cap)
     except zlib.error as error:

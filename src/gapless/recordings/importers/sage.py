@@ -11,8 +11,8 @@ import numpy as np
 from gapless.errors import FormatError
 from gapless.recordings.importers import ReadOptions
 from gapless.recordings.importers.cells import column, has_values, lists, numbers, read_csv
-from gapless.recordings.importers.limits import reading
-from gapless.recordings.importers.sources import collect, folders_with
+from gapless.recordings.importers.size_limits import reading
+from gapless.recordings.importers.source_files import collect, folders_with
 from gapless.recordings.rawlog import RawLog, Stream
 
 MOTOR_CHANNELS = {

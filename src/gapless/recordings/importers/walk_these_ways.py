@@ -16,9 +16,9 @@ import numpy as np
 from gapless.errors import FormatError
 from gapless.recordings.conditions import Conditions
 from gapless.recordings.importers import ReadOptions
-from gapless.recordings.importers.arrays import clock, matrix
+from gapless.recordings.importers.named_arrays import clock, matrix
 from gapless.recordings.importers.npz import load_npz
-from gapless.recordings.importers.sources import collect, files
+from gapless.recordings.importers.source_files import collect, files
 from gapless.recordings.rawlog import RawLog, Stream
 
 JOINTS = tuple(

@@ -13,8 +13,8 @@ from gapless.recordings.findings import Finding
 from gapless.recordings.options import ImportOptions
 from gapless.recordings.preparation import clock, orientation, placement, quality, units
 from gapless.recordings.preparation.delay import Delay
-from gapless.recordings.preparation.episodes import MIN_FRAMES, Frames, cut, frames
-from gapless.recordings.preparation.naming import Arranged
+from gapless.recordings.preparation.episodes import MIN_FRAMES, EpisodeFrames, cut, frames
+from gapless.recordings.preparation.joint_names import Arranged
 from gapless.recordings.preparation.resample import fill, slope
 from gapless.recordings.rawlog import RawLog
 from gapless.recordings.recording import Recording
@@ -76,7 +76,7 @@ def build(builder: Builder, moved: int) -> Built:
     return built
 
 
-def _append(builder: Builder, built: Built, made: Frames) -> None:
+def _append(builder: Builder, built: Built, made: EpisodeFrames) -> None:
     q = fill(_with_held(builder, made.values["q"]))
     target = made.values.get("target")
     speed = slope(q, made.mask, builder.rate)

@@ -22,7 +22,7 @@ GAP_SAMPLES = 3.5
 
 
 @dataclass
-class Frames:
+class EpisodeFrames:
     """One episode on its grid.
 
     Attributes:
@@ -100,7 +100,7 @@ def _clock_findings(order: clock.Ordered, episodes: int) -> list[Finding]:
 
 def frames(
     episode: dict[str, Stream], rate: float, max_gap: float | None, logged: np.ndarray
-) -> Frames | None:
+) -> EpisodeFrames | None:
     """Resample one episode; None where fewer than MIN_FRAMES frames are usable."""
     at = _grid(episode, rate)
     if len(at) < MIN_FRAMES:
@@ -120,7 +120,7 @@ def frames(
     counts = Counter({why: int(bad[keep].sum()) for why, bad in masked.items() if bad[keep].any()})
     bridged = np.any([clocks(episode[name].time).bridged for name in values], axis=0)
     interpolated = int((bridged & mask.any(axis=1)).sum())
-    return Frames({k: v[keep] for k, v in values.items()}, mask[keep], counts, interpolated)
+    return EpisodeFrames({k: v[keep] for k, v in values.items()}, mask[keep], counts, interpolated)
 
 
 def _grid(episode: dict[str, Stream], rate: float) -> np.ndarray:

@@ -15,7 +15,7 @@ from gapless.recordings.options import ImportOptions
 from gapless.recordings.preparation import clock, orientation, placement, units
 from gapless.recordings.preparation.building import Builder, Built, build, finish
 from gapless.recordings.preparation.delay import Delay, estimate
-from gapless.recordings.preparation.naming import arrange
+from gapless.recordings.preparation.joint_names import arrange
 from gapless.recordings.rawlog import RawLog, Stream
 from gapless.recordings.recording import Recording
 

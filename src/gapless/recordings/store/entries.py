@@ -71,7 +71,11 @@ class Entry:
 
 
 def encode(
-    recording: Recording, features: Mapping[str, lerobot.Feature], index: int, start: int, task: int
+    recording: Recording,
+    features: Mapping[str, lerobot.Feature],
+    index: int,
+    start: int,
+    task: int,
 ) -> tuple[Entry, dict[str, pa.Array]]:
     """A recording as a row of the episode table and the columns of its samples.
 

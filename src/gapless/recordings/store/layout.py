@@ -43,7 +43,7 @@ class Place:
 
 
 @dataclass
-class Layout:
+class DatasetLayout:
     """What the checks found, and what is wrong."""
 
     root: Path
@@ -56,7 +56,7 @@ class Layout:
 
 def check_layout(
     root: Path, info: Any, facts: Any, joints: tuple[str, ...] | None = None
-) -> Layout:
+) -> DatasetLayout:
     """Check everything but the samples; raise one FormatError that lists every problem.
 
     Args:
@@ -65,7 +65,7 @@ def check_layout(
         facts: content of meta/gapless.json; an empty dict where there is none.
         joints: names of the state's columns, instead of those in info.json.
     """
-    layout = Layout(root)
+    layout = DatasetLayout(root)
     if not isinstance(facts, dict):
         layout.problems.append(f"{lerobot.FACTS} holds no table of facts")
         facts = {}
@@ -85,7 +85,7 @@ def check_layout(
     return layout
 
 
-def _check_episodes(layout: Layout, info: Mapping[str, Any]) -> None:
+def _check_episodes(layout: DatasetLayout, info: Mapping[str, Any]) -> None:
     paths = sorted((layout.root / "meta/episodes").glob("*/*.parquet"))
     if not paths:
         layout.problems.append("meta/episodes holds no parquet file")
@@ -104,7 +104,7 @@ def _check_episodes(layout: Layout, info: Mapping[str, Any]) -> None:
     _place(layout, rows)
 
 
-def _episode_rows(layout: Layout, path: Path) -> list[dict[str, Any]]:
+def _episode_rows(layout: DatasetLayout, path: Path) -> list[dict[str, Any]]:
     try:
         names = pq.read_schema(path).names
         wanted = [c for c in (*EPISODE_COLUMNS, "gapless") if c in names]
@@ -125,7 +125,7 @@ def _usable(column: str, value: Any) -> bool:
     return isinstance(value, int) and value >= 0
 
 
-def _place(layout: Layout, rows: list[dict[str, Any]]) -> None:
+def _place(layout: DatasetLayout, rows: list[dict[str, Any]]) -> None:
     """Turn rows into episodes, and global sample numbers into rows of data files."""
     first: dict[tuple[int, int], int] = {}
     for row in rows:
@@ -147,7 +147,7 @@ def _place(layout: Layout, rows: list[dict[str, Any]]) -> None:
             layout.places[index] = Place(_episode(layout, row), shard, start, stop)
 
 
-def _episode(layout: Layout, row: Mapping[str, Any]) -> Episode:
+def _episode(layout: DatasetLayout, row: Mapping[str, Any]) -> Episode:
     index, frames = row["episode_index"], row["length"]
     if row.get("gapless"):
         try:
@@ -159,7 +159,7 @@ def _episode(layout: Layout, row: Mapping[str, Any]) -> Episode:
     return Episode(index, (row["tasks"] or [f"episode_{index}"])[0], frames)
 
 
-def _check_shards(layout: Layout, info: Mapping[str, Any]) -> None:
+def _check_shards(layout: DatasetLayout, info: Mapping[str, Any]) -> None:
     expected: dict[tuple[int, int], int] = {}
     for place in layout.places.values():
         expected[place.shard] = max(place.stop, expected.get(place.shard, 0))
@@ -172,7 +172,9 @@ def _check_shards(layout: Layout, info: Mapping[str, Any]) -> None:
         )
 
 
-def _check_shard(layout: Layout, key: tuple[int, int], rows: int, info: Mapping[str, Any]) -> None:
+def _check_shard(
+    layout: DatasetLayout, key: tuple[int, int], rows: int, info: Mapping[str, Any]
+) -> None:
     path = shard_path(layout.root, *key)
     name = path.relative_to(layout.root)
     if not path.is_file():

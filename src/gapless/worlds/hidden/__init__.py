@@ -4,6 +4,6 @@
 builds them into a robot, `sensors.py` is what its log shows, `world.py` joins them.
 """
 
-from gapless.worlds.hidden.presets import EFFECTS as EFFECTS
-from gapless.worlds.hidden.presets import PRESETS as PRESETS
-from gapless.worlds.hidden.world import HiddenWorld as HiddenWorld
+from gapless.worlds.hidden.effect_sizes import EFFECTS as EFFECTS
+from gapless.worlds.hidden.effect_sizes import PRESETS as PRESETS
+from gapless.worlds.hidden.hidden_world import HiddenWorld as HiddenWorld

@@ -14,7 +14,7 @@ from gapless.artifact import write_json
 from gapless.errors import ModelError
 from gapless.robots import Robot
 from gapless.worlds.chance import generator
-from gapless.worlds.hidden.presets import EFFECTS, Size, chosen, sizes
+from gapless.worlds.hidden.effect_sizes import EFFECTS, Size, chosen, sizes
 
 LEAST = 0.2
 """No draw about a size falls below this share of it: an effect that is on can be seen."""

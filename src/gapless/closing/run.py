@@ -1,0 +1,129 @@
+"""A Run: the folder that `close` fills, stage by stage, and what can be done with it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gapless.artifact import provenance, read_json, write_json
+from gapless.corrections import CorrectedWorld, Correction
+from gapless.errors import ArtifactError, FormatError
+from gapless.identification import Calibration
+from gapless.measurement.side_by_side import SideBySide, load_side_by_side
+from gapless.printing import PrintsAsTables
+from gapless.robots import Robot
+from gapless.robots.saved import load_robot, save_robot
+from gapless.worlds.mujoco_world import MujocoWorld
+
+FORMAT = "gapless run 1"
+FACTS, CALIBRATION, CORRECTION = "run.json", "calibration.json", "correction"
+REPLAYS, ROBOT = "replays.npz", "robot"
+
+
+@dataclass(frozen=True)
+class Run(PrintsAsTables):
+    """A folder with everything that was found; complete when `summary` is there.
+
+    Attributes:
+        path: of the folder.
+        facts: robot, data, choices, split, software.
+    """
+
+    path: Path
+    facts: dict[str, Any]
+
+    @classmethod
+    def begin(cls, path: Path, robot: Robot, facts: dict[str, Any], restart: bool = False) -> Run:
+        """Begin a run, or go on with one that asked the same.
+
+        The robot is copied into the folder: a run is whole on any machine.
+
+        Raises:
+            ArtifactError: the folder holds something else.
+        """
+        file = path / FACTS
+        if file.exists() and restart:
+            shutil.rmtree(cls.open(path).path)  # only what is a run
+        if file.exists():
+            before = cls.open(path).facts
+            wrong = [k for k, v in facts.items() if before.get(k) != v]
+            if wrong:
+                raise ArtifactError(
+                    f"{path} is a run that asked something else: {', '.join(wrong)} differ. Choose "
+                    "another --out, or start over with --restart (in Python, restart=True)"
+                )
+            return cls(path, before)
+        if path.exists() and any(other.name != ROBOT for other in path.iterdir()):
+            raise ArtifactError(f"{path} is not empty and is no run; choose another --out")
+        path.mkdir(parents=True, exist_ok=True)
+        save_robot(robot, path / ROBOT, overwrite=True)  # one is there if this was killed here
+        write_json(file, {"format": FORMAT, **facts, "made_by": provenance(time=True)})
+        return cls.open(path)
+
+    @classmethod
+    def open(cls, path: str | Path) -> Run:
+        """Open a folder that `close` made, finished or not."""
+        path = Path(path)
+        if not (path / FACTS).is_file():
+            raise ArtifactError(
+                f"{path} is no run: it has no {FACTS}; make one with gapless close DATA --out RUN"
+            )
+        facts = read_json(path / FACTS)
+        if not isinstance(facts, dict) or facts.get("format") != FORMAT:
+            raise FormatError(f"{path / FACTS} is no run of this version ({FORMAT!r})")
+        return cls(path, facts)
+
+    def stage(self, name: str, find: Callable[[], dict[str, Any]] | None = None) -> dict[str, Any]:
+        """What a stage found; done now where it is not there yet. Without `find`, {} where not."""
+        file = self.path / f"{name}.json"
+        if file.exists():
+            return read_json(file)
+        if find is None:
+            return {}
+        found = find()
+        write_json(file, found)
+        return read_json(file)
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """Errors of every stage and what was kept; {} where the run is not finished."""
+        return self.stage("summary")
+
+    @property
+    def robot(self) -> Robot:
+        """The nominal robot."""
+        return load_robot(self.path / ROBOT)
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """The identified figures, where they help."""
+        kept = self.stage("identified").get("kept")
+        return Calibration.load(self.path / CALIBRATION) if kept else None
+
+    @property
+    def correction(self) -> Correction | None:
+        """The learned correction, where it helps."""
+        kept = self.stage("corrected").get("kept")
+        return Correction.load(self.path / CORRECTION) if kept else None
+
+    @property
+    def replays(self) -> list[SideBySide]:
+        """Held-out recordings beside the simulators; none where the run has not come that far."""
+        file = self.path / REPLAYS
+        return load_side_by_side(file) if file.exists() else []
+
+    def world(self) -> CorrectedWorld:
+        """The simulator that behaves like the robot."""
+        choices, correction = self.facts["choices"], self.correction
+        bare = MujocoWorld(
+            self.robot, self.facts["data"]["rate"], physics_step=choices["physics_step"]
+        )
+        return CorrectedWorld(bare, self.calibration, [correction] if correction else [])
+
+    def __rich__(self) -> Any:
+        from gapless.closing.run_table import summary_table
+
+        return summary_table(self)

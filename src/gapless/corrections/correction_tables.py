@@ -1,0 +1,62 @@
+"""A Correction, and what it did, as tables for people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from gapless.corrections.runtime.contract import Contract
+from gapless.corrections.runtime.correction import Correction
+from gapless.corrections.runtime.usage import Usage
+
+OUTPUT_UNITS = {"action": "rad", "torque": "N·m", "state": "rad, rad/s, m, m/s"}
+
+
+def correction_tables(correction: Correction, usage: Usage) -> Group:
+    """What a correction did to replays, by joint, and whether it helped."""
+    made = correction.made_by
+    parts: list[Any] = [usage_table(usage, correction.contract), held_out_line(correction)]
+    parts.append(outside_line(usage))
+    if "seconds" in made:
+        parts.append(Text(f"trained in {made['seconds']} s", style="dim"))
+    return Group(*parts)
+
+
+def usage_table(usage: Usage, contract: Contract) -> Table:
+    """Mean size, spread over the ensemble and largest value of every output."""
+    figures, unit = usage.to_dict(), OUTPUT_UNITS[contract.head]
+    title = f"{contract.model} correction of the {contract.head} ({unit}), mean over all steps"
+    table = Table(title=title, title_justify="left", min_width=len(title) + 2)
+    table.add_column("output", no_wrap=True)
+    for column in ("mean |output|", "spread", "largest", "bound"):
+        table.add_column(column, justify="right")
+    for name, bound in zip(contract.outputs, contract.bound, strict=True):
+        found = (figures[k][name] for k in ("mean_output", "mean_spread", "largest_output"))
+        table.add_row(Text(name), *(f"{v:.4f}" for v in found), f"{bound:.3g}")
+    return table
+
+
+def outside_line(usage: Usage) -> Text:
+    """How often the envelope was left."""
+    share = usage.outside / max(1, usage.steps)
+    text = (
+        f"{share:.1%} of {usage.steps} steps were outside its envelope, where it fades to nothing"
+    )
+    return Text(text, style="yellow" if share > 0.1 else "")
+
+
+def held_out_line(correction: Correction) -> Text:
+    """The replay error without and with it, in one sentence."""
+    held = correction.held_out
+    if held is None:
+        return Text("held-out replay error: not measured", style="yellow")
+    change = 100 * (1 - held.after / held.before) if held.before else 0.0
+    return Text(
+        f"held-out replay error ({held.horizon:g} s, {len(held.motions)} motions): "
+        f"{held.before:.5f} rad without, {held.after:.5f} rad with it "
+        f"({abs(change):.0f} % {'less' if change >= 0 else 'more'})",
+        style="bold green" if held.improved else "bold red",
+    )

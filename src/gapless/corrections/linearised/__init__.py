@@ -1,0 +1,1 @@
+"""Corrections without reinforcement learning: slopes of a world along recordings."""

@@ -1,0 +1,1 @@
+"""What runs a trained correction: NumPy and safetensors, no simulator, no torch."""

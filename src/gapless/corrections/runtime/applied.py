@@ -1,0 +1,59 @@
+"""A correction at work on copies of a world: its own rate, its own memory of each copy."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gapless.corrections.runtime.correction import Correction
+from gapless.corrections.runtime.signals import Signals
+from gapless.corrections.runtime.usage import Usage
+
+
+class Applied:
+    """One correction and what it remembers of n copies.
+
+    Args:
+        correction: the function.
+        rate: control steps of the world a second.
+        copies: n.
+    """
+
+    def __init__(self, correction: Correction, rate: float, copies: int) -> None:
+        self.correction, self.contract = correction, correction.contract
+        self._every = self.contract.steps_of(rate)
+        self._age = np.zeros(copies, int)
+        self._memory = None
+
+    def forget(self, which: np.ndarray) -> None:
+        """Copies that were reset have no past."""
+        self._age[which] = 0
+
+    @property
+    def last(self) -> np.ndarray:
+        """(n, K) the output in force."""
+        assert self._memory is not None
+        return self._memory.output
+
+    def output(self, now: Signals, usage: Usage) -> np.ndarray:
+        """(n, J) or (n, 2V): what to add in this control step."""
+        due = self._age % self._every == 0
+        if due.any():
+            self._decide(now, due, usage)
+        self._age += 1
+        assert self._memory is not None  # the first step of every copy is due
+        spread = np.zeros((len(due), len(self.contract.every_output)))
+        spread[:, self.contract.columns] = self._memory.output
+        # A change of state is for the time of a correction, which may be several control steps.
+        return spread / self._every if self.contract.head == "state" else spread
+
+    def _decide(self, now: Signals, due: np.ndarray, usage: Usage) -> None:
+        fresh = self._age == 0
+        before = self._memory
+        if fresh.any():
+            begun = self.correction.begun(now)
+            before = begun if before is None or fresh.all() else before.renewed(fresh, begun)
+        assert before is not None
+        asked = (self._age // self._every) % self.contract.hold == 0
+        acted = self.correction.act(now, before, asked)
+        usage.add(acted, due)
+        self._memory = acted.memory if due.all() else before.renewed(due, acted.memory)

@@ -1,0 +1,117 @@
+"""A Correction: a frozen, bounded function that makes a world behave like recordings."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gapless.corrections.runtime.contract import Contract
+from gapless.corrections.runtime.envelope import Envelope
+from gapless.corrections.runtime.memory import Memory
+from gapless.corrections.runtime.network import Network
+from gapless.corrections.runtime.signals import Signals
+from gapless.errors import DataError
+from gapless.identification.estimate import HeldOut
+
+
+@dataclass(frozen=True)
+class Acted:
+    """What a correction did in one step.
+
+    Attributes:
+        output: (n, K) applied.
+        spread: (n, K) standard deviation over the ensemble.
+        weight: (n,) share that the envelope left.
+        memory: for the next step.
+    """
+
+    output: np.ndarray
+    spread: np.ndarray
+    weight: np.ndarray
+    memory: Memory
+
+
+@dataclass(frozen=True)
+class Correction:
+    """A learned function that adds to a world's targets, torques or states.
+
+    Attributes:
+        contract: what it needs and gives.
+        weights: of its networks, float32.
+        envelope: where it may be trusted; None trusts it everywhere.
+        held_out: replay error without and with it, on motions no training saw.
+        made_by: trainer, data and software.
+    """
+
+    contract: Contract
+    weights: dict[str, np.ndarray]
+    envelope: Envelope | None = None
+    held_out: HeldOut | None = None
+    made_by: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def network(self) -> Network:
+        """The function."""
+        return Network(self.contract)
+
+    def begun(self, now: Signals) -> Memory:
+        """The memory of copies that were just reset."""
+        network = self.network
+        return network.begun(network.completed(now, None), len(now["q"]))
+
+    def act(self, now: Signals, memory: Memory, ask: np.ndarray | None = None) -> Acted:
+        """One step for n copies.
+
+        Args:
+            now: signals of the state and the target.
+            memory: of the step before.
+            ask: (n,) copies whose output is due; the others keep theirs. None is all.
+        """
+        network = self.network
+        full = network.completed(now, memory)
+        self._require_known(full)
+        outputs, hidden = network.propose(self.weights, full, memory)
+        weight = np.ones(len(now["q"])) if self.envelope is None else self.envelope.weight(full)
+        output = network.limited(outputs.mean(axis=0) * weight[:, None], memory.output)
+        if ask is not None:
+            output = np.where(ask[:, None], output, memory.output)
+        return Acted(output, outputs.std(axis=0), weight, memory.after(full, output, hidden))
+
+    def _require_known(self, now: Signals) -> None:
+        if "payload" in self.contract.signals and not np.isfinite(now["payload"]).all():
+            raise DataError(
+                "this correction looks at the payload, but a recording or a reset does not say "
+                "what was carried; state it (conditions), or train one without payload"
+            )
+
+    def save(self, path: str | Path, overwrite: bool = False) -> None:
+        """Write a folder with the weights (safetensors) and the contract (JSON)."""
+        from gapless.corrections.runtime.correction_files import save
+
+        save(self, Path(path), overwrite)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Correction:
+        """Read a folder that `save` wrote; needs neither torch nor training code."""
+        from gapless.corrections.runtime.correction_files import load
+
+        return load(Path(path))
+
+    def fingerprint(self) -> str:
+        """Short hash of what decides its outputs."""
+        found = hashlib.sha256(json.dumps(self.contract.to_dict(), sort_keys=True).encode())
+        for name in sorted(self.weights):
+            found.update(name.encode() + np.ascontiguousarray(self.weights[name]).tobytes())
+        if self.envelope is not None:
+            found.update(self.envelope.mean.tobytes() + self.envelope.whiten.tobytes())
+            found.update(repr((self.envelope.signals, self.envelope.radius)).encode())
+        return found.hexdigest()[:16]
+
+    def with_weights(self, weights: dict[str, np.ndarray]) -> Correction:
+        """The same function with other weights."""
+        return replace(self, weights=weights)

@@ -1,0 +1,84 @@
+"""A Calibration as tables for people."""
+
+from __future__ import annotations
+
+import numpy as np
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from gapless.identification.calibration import Calibration
+from gapless.identification.estimate import Estimate
+
+CORRELATED = 0.9
+"""Pairs of parameters whose errors are tied at least this much are named."""
+
+PAIRS_SHOWN = 5
+
+
+def calibration_tables(calibration: Calibration) -> Group:
+    """Values with intervals, what is tied together, held-out error, notes."""
+    parts: list = [_values(calibration, f"{calibration.robot}: identified figures")]
+    parts += [Text(line, style="dim") for line in tied_pairs(calibration)]
+    parts += [held_out_line(calibration)]
+    parts += [Text(note, style="yellow") for note in calibration.notes]
+    if calibration.loaded is not None:
+        load = calibration.loaded
+        parts += [_values(load, "with its load"), held_out_line(load)]
+        parts += [Text(note, style="yellow") for note in load.notes]
+    return Group(*parts)
+
+
+def _values(calibration: Calibration, title: str) -> Table:
+    table = Table(title=title, title_justify="left")
+    for name in ("parameter", "prior", "value", "95 % interval", "unit", ""):
+        table.add_column(name, justify="left" if name in ("parameter", "unit", "") else "right")
+    for e in calibration.estimates:
+        low, high = e.interval
+        digits = _digits(e)
+        table.add_row(
+            e.name,
+            f"{e.parameter.prior:.4g}",
+            f"{e.value:.{digits}f}" if e.told else "as prior",
+            f"{low:.{digits}f} to {high:.{digits}f}" if e.told else "",
+            e.parameter.unit,
+            "at bound" if e.at_bound else "" if e.told else "not told by the data",
+            style=None if e.told else "dim",
+        )
+    return table
+
+
+def _digits(estimate: Estimate) -> int:
+    """Decimals worth printing: two digits of the standard deviation."""
+    size = max(estimate.std, 1e-9)
+    return int(np.clip(1 - np.floor(np.log10(size)), 0, 8))
+
+
+def tied_pairs(calibration: Calibration) -> list[str]:
+    """Pairs whose errors go together: only a combination of the two is well known."""
+    names, matrix = list(calibration.values), np.array(calibration.correlation)
+    rows, columns = np.triu_indices(len(names), 1)
+    size = np.abs(matrix[rows, columns])
+    order = [k for k in np.argsort(-size) if size[k] >= CORRELATED]
+    lines = [
+        f"{names[rows[k]]} and {names[columns[k]]} are known together (correlation "
+        f"{matrix[rows[k], columns[k]]:+.2f})"
+        for k in order[:PAIRS_SHOWN]
+    ]
+    more = len(order) - PAIRS_SHOWN
+    return [*lines, f"and {more} more pairs, in the file"] if more > 0 else lines
+
+
+def held_out_line(calibration: Calibration) -> Text:
+    """The replay error before and after, in one sentence."""
+    held = calibration.held_out
+    if held is None:
+        return Text("held-out replay error: not measured", style="yellow")
+    change = 100 * (1 - held.after / held.before) if held.before else 0.0
+    word = "less" if change >= 0 else "more"
+    length = held.horizon if isinstance(held.horizon, str) else f"{held.horizon:g} s"
+    return Text(
+        f"held-out replay error ({length}, {len(held.motions)} motions): {held.before:.5f} rad "
+        f"before, {held.after:.5f} rad after ({abs(change):.0f} % {word})",
+        style="bold green" if held.improved else "bold red",
+    )

@@ -1,0 +1,141 @@
+"""Gauss-Newton with box bounds: a few linearisations, each one batch of threaded replays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import mujoco
+import numpy as np
+
+from gapless.errors import SimulationError
+from gapless.identification.problem.linearisation import Linear
+from gapless.identification.problem.problem import Problem
+
+DAMPINGS = (0.1, 1.0, 30.0)
+"""Each step is tried with these multiples of the last good damping, all in one batch."""
+
+
+@dataclass
+class Iterate:
+    """Where an optimiser is: what a stopped run needs to go on.
+
+    Attributes:
+        z: (P,) the best point so far.
+        cost: its cost.
+        error: its root mean square replay error, rad or m.
+        iteration: how many are done.
+        history: error after each iteration.
+        done: whether the fit had finished; then with its noise, and what was told.
+        linear: slopes near the best point, where the optimiser formed them.
+        fresh: whether they were formed within a negligible step of it.
+    """
+
+    z: np.ndarray
+    cost: float
+    error: float
+    iteration: int = 0
+    history: list[float] = field(default_factory=list)
+    done: bool = False
+    noise: float = 0.0
+    told: list[bool] = field(default_factory=list)
+    linear: Linear | None = None
+    fresh: bool = False
+
+
+Report = Callable[[Iterate], None]
+
+
+def gauss_newton(
+    problem: Problem,
+    start: np.ndarray,
+    *,
+    iterations: int = 40,
+    tolerance: float = 5e-4,
+    refreshes: int = 10,
+    own: bool = False,
+    linear: Linear | None = None,
+    report: Report | None = None,
+) -> Iterate:
+    """Minimise a problem.
+
+    Slopes cost a replay a parameter, steps only three; so slopes are carried along from step to
+    step, and formed anew when they no longer help.
+
+    Args:
+        problem: what to minimise.
+        start: (P,) where to begin.
+        iterations: at most.
+        tolerance: stop when a step with fresh slopes lowers the cost by less than this share.
+        refreshes: times the slopes may be formed anew.
+        own: use the quick slopes of `Problem.linearised`.
+        linear: slopes near the start, where they are known.
+        report: told after each iteration.
+    """
+    residual = problem.residuals(start[None])[0]
+    cost = float(problem.costs_of(start[None], residual[None])[0])
+    if not np.isfinite(cost):
+        raise SimulationError("the replay error at the start is not finite; check the recordings")
+    here = Iterate(start, cost, problem.rms(residual))
+    damping, fresh = 1e-3, linear is None
+    weight = problem.loss.weight
+    linear = linear or problem.linearised(start, residual, own)
+    linear = linear.moved_to(start, residual, weight(residual**2))
+    for _ in range(iterations):
+        points = np.array([_step(problem, linear, damping * m) for m in DAMPINGS])
+        found = problem.residuals(points)
+        costs = problem.costs_of(points, found)
+        best = int(np.argmin(costs))
+        gain = here.cost - float(costs[best])
+        if gain > 0:
+            residual, damping = found[best], max(damping * DAMPINGS[best], 1e-7)
+            linear = linear.moved_to(points[best], residual, weight(residual**2))
+            here.z, here.cost, here.error = points[best], float(costs[best]), problem.rms(residual)
+            here.iteration += 1
+            here.history.append(here.error)
+            if report:
+                report(here)
+        small = not gain > tolerance * here.cost
+        if small and not fresh and not refreshes:
+            break
+        if small and fresh:
+            if gain > 0 or damping > 1:
+                break
+            damping *= 1e4  # the slopes are right, so the steps were too long
+        elif small:
+            linear, damping = problem.linearised(here.z, residual, own), 1e-3
+            refreshes -= 1
+        fresh = small
+    here.linear, here.fresh = linear, fresh and not own
+    return here
+
+
+def _step(problem: Problem, linear: Linear, damping: float) -> np.ndarray:
+    """The best point within the bounds of the damped quadratic model."""
+    slope, curvature = problem.prior_slope(linear.z)
+    hessian = linear.information + np.diag(curvature)
+    gradient = linear.scores.sum(axis=0) + slope
+    hessian = hessian + damping * np.diag(np.diag(hessian))
+    return linear.z + box_step(
+        hessian, gradient, problem.lower - linear.z, problem.upper - linear.z
+    )
+
+
+def box_step(
+    hessian: np.ndarray, gradient: np.ndarray, lower: np.ndarray, upper: np.ndarray
+) -> np.ndarray:
+    """Minimise ½xᵀHx + gᵀx within a box, by MuJoCo's own solver."""
+    n = len(gradient)
+    size = 1 / np.sqrt(np.maximum(np.diag(hessian), 1e-12))  # the solver wants like numbers
+    x, factor = np.zeros(n), np.zeros((n, n + 7))
+    index = np.zeros(n, np.int32)
+    rank = mujoco.mju_boxQP(
+        x,
+        factor,
+        index,
+        np.ascontiguousarray(hessian * np.outer(size, size)),
+        gradient * size,
+        np.minimum(lower, 0) / size,
+        np.maximum(upper, 0) / size,
+    )
+    return x * size if rank >= 0 else np.clip(-0.1 * gradient * size**2, lower, upper)

@@ -1,0 +1,195 @@
+"""One fit: from a problem to estimates, with what the data cannot tell left at its prior."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gapless.identification.estimate import Estimate, nominal_figures
+from gapless.identification.optimisers.gauss_newton import Iterate, gauss_newton
+from gapless.identification.optimisers.minimising import minimise
+from gapless.identification.plans.fit_checkpoint import FitCheckpoint
+from gapless.identification.problem.linearisation import Linear
+from gapless.identification.problem.problem import ENCODER_NOISE, Problem
+from gapless.identification.problem.uncertainty import Uncertainty, given_untold, uncertainty
+
+FIRST_FRAGMENTS = 32
+"""Fragments of the first, quick pass; the last one uses all."""
+
+ROUNDS, STEADY = 4, 0.8
+"""A fit is repeated while the usual size of its errors still falls below this share."""
+
+Watch = Callable[[str, Iterate], None]
+"""Told the stage and its progress after every iteration."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A fitted problem.
+
+    Attributes:
+        problem: what was asked, with the noise that was found.
+        z: the answer.
+        error: root mean square replay error on the fitted data, rad or m.
+        uncertainty: of z.
+        iterations: of the optimiser.
+        simulated_seconds: of all replays.
+    """
+
+    problem: Problem
+    z: np.ndarray
+    error: float
+    uncertainty: Uncertainty
+    iterations: int
+    simulated_seconds: float
+
+    @property
+    def values(self) -> np.ndarray:
+        """Physical values."""
+        return self.problem.values(self.z)
+
+    def estimates(self) -> tuple[Estimate, ...]:
+        """One an unknown; what was not told has its prior's value and spread."""
+        problem, known = self.problem, self.uncertainty
+        robot, effects = problem.world.robot, problem.world.effects
+        figures = nominal_figures(robot, effects, problem.parameters)
+        rows = zip(problem.parameters, self.values, figures, strict=True)
+        return tuple(
+            Estimate(
+                parameter=p,
+                value=float(value),
+                std=float(known.std[i] if known.told[i] else 1.0) * p.per_z(float(value)),
+                told=bool(known.told[i]),
+                at_bound=bool(known.at_bound[i] and known.told[i]),
+                nominal=nominal,
+            )
+            for i, (p, value, nominal) in enumerate(rows)
+        )
+
+
+def fit(
+    problem: Problem,
+    *,
+    optimiser: str = "gauss-newton",
+    quick_start: bool = True,
+    start: np.ndarray | None = None,
+    stage: str = "fit",
+    checkpoint: FitCheckpoint | None = None,
+    watch: Watch | None = None,
+    options: dict | None = None,
+    free_starts: bool = False,
+) -> Fit:
+    """Minimise a problem, then judge the result.
+
+    Args:
+        problem: what to fit.
+        optimiser: a key of `OPTIMISERS`.
+        quick_start: begin joint by joint, on some of the fragments.
+        start: (P,) where to begin; the priors by default.
+        stage: a name for progress and checkpoints.
+        checkpoint: keeps the best point of every iteration.
+        watch: told the same.
+        options: of the optimiser.
+        free_starts: let the starts err within what reading them allows, once the rest is found.
+    """
+    checkpoint = (checkpoint or FitCheckpoint(None)).asking(optimiser, options, free_starts, start)
+    kept = checkpoint.stage(stage, problem)
+    if kept is not None and kept.done:
+        return _finished(problem, kept, free_starts)
+    best = np.zeros(len(problem)) if start is None else start
+    best = best if kept is None else kept.z
+    whole = problem
+
+    def report(progress: Iterate) -> None:
+        checkpoint.keep(stage, whole, progress)
+        if watch:
+            watch(stage, progress)
+
+    iterations, linear, sharp = 0 if kept is None else kept.iteration, None, None
+    if quick_start and kept is None and optimiser == "gauss-newton" and _per_joint(problem):
+        first = _first_pass(problem, best, report)
+        best, iterations = first.z, first.iteration
+    for _ in range(ROUNDS):
+        scaled = _with_seen_noise(problem, best)
+        if linear is not None and scaled.noise > STEADY * problem.noise:
+            break
+        more: dict = {"refreshes": 1} if optimiser == "gauss-newton" else {}
+        if linear is not None:
+            more = {"linear": linear.scaled(problem.noise / scaled.noise), "refreshes": 0}
+        found = minimise(optimiser, scaled, best, report=report, **(options or {}), **more)
+        problem, best, linear = scaled, found.z, found.linear
+        iterations += found.iteration
+        if linear is None:  # only Gauss-Newton goes on cheaply from where it was
+            break
+    sharp = linear if found.fresh else None
+    for _ in range(2 if free_starts else 0):  # again at the better point
+        problem = _with_seen_noise(problem.with_free_starts(best), best)
+        found = gauss_newton(problem, best, report=report)
+        best, iterations = found.z, iterations + found.iteration
+        sharp = found.linear if found.fresh else None
+    return _judged(problem, best, sharp, iterations, checkpoint, stage, whole)
+
+
+def _per_joint(problem: Problem) -> bool:
+    """Whether moving the figures of all joints together saves replays."""
+    return problem.objective == "joints" and len(problem.moved_together()) < 0.7 * len(problem)
+
+
+def _first_pass(problem: Problem, start: np.ndarray, report: Callable) -> Iterate:
+    """Joint by joint on a few fragments; twice, as the usual size of errors falls."""
+    count = len(problem.fragments)
+    some = np.unique(np.linspace(0, count - 1, min(count, FIRST_FRAGMENTS)).round().astype(int))
+    quick = problem.on(problem.fragments[some])
+    found = Iterate(start, np.inf, np.inf)
+    for _ in range(2):
+        scaled = _with_seen_noise(quick, found.z)
+        found = gauss_newton(scaled, found.z, own=True, tolerance=0.01, report=report)
+    return found
+
+
+def _with_seen_noise(problem: Problem, z: np.ndarray) -> Problem:
+    """Count errors in units of their usual size, so that the robust loss knows what is far off."""
+    residual = problem.residuals(z[None])[0]
+    return problem.with_noise(max(problem.typical(residual), ENCODER_NOISE))
+
+
+def _judged(
+    problem: Problem,
+    z: np.ndarray,
+    linear: Linear | None,
+    iterations: int,
+    checkpoint: FitCheckpoint,
+    stage: str,
+    whole: Problem,
+) -> Fit:
+    """Intervals; and once more without what was not told, which goes back to its prior."""
+    # Slopes carried along are good enough to step by, not to judge.
+    linear = linear or problem.linearised(z)
+    known = uncertainty(problem, linear)
+    told, z = known.told, np.where(known.told, z, 0.0)
+    if told.any():
+        part = problem if told.all() else problem.only(told, z)
+        again = gauss_newton(part, z[told], linear=linear.only(told), refreshes=0)
+        z[told], iterations = again.z, iterations + again.iteration
+        known = given_untold(known, uncertainty(part, again.linear or linear.only(told)))
+    residual = problem.residuals(z[None])[0]
+    error = problem.rms(residual)
+    cost = float(problem.costs_of(z[None], residual[None])[0])
+    done = Iterate(z, cost, error, iterations, noise=problem.noise, told=told.tolist(), done=True)
+    checkpoint.keep(stage, whole, done)
+    return Fit(problem, z, error, known, iterations, problem.simulator.simulated_seconds)
+
+
+def _finished(problem: Problem, kept: Iterate, free_starts: bool) -> Fit:
+    """A stage that an earlier run had finished: the same answer, its intervals formed again."""
+    z, told = kept.z, np.array(kept.told)
+    problem = problem.with_noise(kept.noise)
+    problem = problem.with_free_starts(z) if free_starts else problem
+    known = replace(uncertainty(problem, problem.linearised(z)), told=told)
+    if told.any() and not told.all():
+        part = problem.only(told, z)
+        known = given_untold(known, uncertainty(part, part.linearised(z[told])))
+    seconds = problem.simulator.simulated_seconds
+    return Fit(problem, z, kept.error, known, kept.iteration, seconds)

@@ -1,0 +1,1 @@
+"""What is minimised: replay errors of windows as a function of parameters."""

@@ -1,0 +1,67 @@
+"""Starts that are only roughly known: what a wrong start explains does not count as an error.
+
+A start is read from noisy encoders, its velocity from their differences; both grow into all that
+follows. How an error of each start spreads over its fragment is found by finite differences; the
+residuals are then filtered as if every start were unknown within the error of reading it: the
+marginal likelihood of the parameters, at the price of two replays a joint.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from gapless.identification.problem.problem import Problem
+
+POSITION_ERROR, VELOCITY_ERROR = 1e-3, 0.06
+"""Expected errors of a start read from encoders, rad and rad/s."""
+
+STEP = 0.5
+"""How far a start is moved for finite differences, in these errors."""
+
+
+@dataclass(frozen=True)
+class StartFilter:
+    """What start errors do to each fragment.
+
+    Attributes:
+        ways: (n, R, 2J) orthonormal directions of the residuals.
+        size: (n, 2J) how far an expected start error moves each, rad or m.
+    """
+
+    ways: np.ndarray
+    size: np.ndarray
+
+    def __call__(self, residuals: np.ndarray, noise: float) -> np.ndarray:
+        """(k, n, R) residuals, made white again for noise plus start errors."""
+        share = 1 - 1 / np.sqrt(1 + (self.size / noise) ** 2)
+        along = (residuals.swapaxes(0, 1) @ self.ways) * share[:, None]
+        return residuals - (along @ self.ways.swapaxes(1, 2)).swapaxes(0, 1)
+
+
+def start_filter(problem: Problem, z: np.ndarray) -> StartFilter:
+    """How start errors spread at a point."""
+    still = problem.residuals(z[None])[0]
+    joints = problem.fragments.start.q.shape[1]
+    slopes = [
+        (problem.on(_moved(problem, column)).residuals(z[None])[0] - still) / STEP
+        for column in range(2 * joints)
+    ]
+    slope = np.stack(slopes, axis=-1) * problem.noise
+    ways, size, _ = np.linalg.svd(slope, full_matrices=False)
+    return StartFilter(ways, size)
+
+
+def _moved(problem: Problem, column: int):  # noqa: ANN202
+    """The fragments with one start figure of all of them moved."""
+    fragments = problem.fragments
+    q, dq = fragments.start.q.copy(), fragments.start.dq.copy()
+    joints = q.shape[1]
+    if column < joints:
+        q[:, column] += STEP * POSITION_ERROR
+    else:
+        dq[:, column - joints] += STEP * VELOCITY_ERROR
+    return replace(fragments, start=replace(fragments.start, q=q, dq=dq))

@@ -1,0 +1,240 @@
+"""What every optimiser minimises: replay errors of fragments, and what was known before.
+
+Optimisers work on z, the parameters' distance from their priors in units of their spreads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from fnmatch import fnmatchcase
+
+import numpy as np
+
+from gapless.errors import GaplessError, unknown
+from gapless.identification.problem.free_starts import StartFilter, start_filter
+from gapless.identification.problem.linearisation import Linear
+from gapless.identification.problem.losses import LOSSES
+from gapless.identification.problem.residuals import RESIDUALS
+from gapless.identification.problem.simulator import Simulator
+from gapless.measurement.windows import Fragments
+from gapless.parameters import Parameter, apply
+from gapless.worlds.mujoco_world import MujocoWorld
+
+ENCODER_NOISE = 1e-3
+"""Noise of a position reading, rad, below which errors are not told apart."""
+
+RUNAWAY_ERROR = 1.0
+"""What a reading counts, rad, after the simulation diverged."""
+
+
+class Problem:
+    """Replay errors of fragments as a function of z.
+
+    Args:
+        world: the nominal robot.
+        parameters: what is unknown.
+        fragments: what must be explained.
+        objective: "joints", or "bodies" (HALO's body positions, the upper body counting more).
+        loss: a key of `LOSSES`.
+        noise: of a residual, rad or m; errors are counted in it, and so are the priors.
+        prior_weight: 1 takes the spreads as they are, 0 leaves the priors out.
+        boxes: kind or name -> (lower, upper) share of the prior: HALO's regulariser, free inside,
+            quadratic outside.
+    """
+
+    def __init__(
+        self,
+        world: MujocoWorld,
+        parameters: Sequence[Parameter],
+        fragments: Fragments,
+        *,
+        objective: str = "joints",
+        loss: str = "huber",
+        noise: float = ENCODER_NOISE,
+        prior_weight: float = 1.0,
+        boxes: Mapping[str, tuple[float, float]] | None = None,
+    ) -> None:
+        if loss not in LOSSES:
+            raise unknown("loss", loss, LOSSES)
+        if objective not in RESIDUALS:
+            raise unknown("objective", objective, RESIDUALS)
+        if not noise > 0:
+            raise GaplessError(f"noise is {noise}; expected a number above 0")
+        self._set_parameters(world, list(parameters), _box_edges(parameters, boxes or {}))
+        self.fragments = fragments.unloaded() if _finds_loads(parameters) else fragments
+        self.loss, self.noise, self.prior_weight = LOSSES[loss], noise, prior_weight
+        self.objective = objective
+        self._residuals = RESIDUALS[objective](world.robot, self.fragments)
+        self._start_filter: StartFilter | None = None
+
+    def __len__(self) -> int:
+        return len(self.parameters)
+
+    def on(self, fragments: Fragments) -> Problem:
+        """The same question asked of other fragments."""
+        twin = copy(self)
+        twin.fragments = fragments.unloaded() if _finds_loads(self.parameters) else fragments
+        twin._residuals = RESIDUALS[self.objective](self.world.robot, twin.fragments)
+        twin._start_filter = None
+        return twin
+
+    def with_free_starts(self, z: np.ndarray) -> Problem:
+        """The same with starts unknown within the error of reading them; see `free_starts`."""
+        twin = copy(self)
+        twin._start_filter = None
+        twin._start_filter = start_filter(twin, z)
+        return twin
+
+    def with_noise(self, noise: float) -> Problem:
+        """The same with another noise level."""
+        twin = copy(self)
+        twin.noise = max(noise, 1e-9)
+        return twin
+
+    def values(self, z: np.ndarray) -> np.ndarray:
+        """Physical values of z, (..., P)."""
+        columns = [p.value_of(z[..., i]) for i, p in enumerate(self.parameters)]
+        return np.stack(columns, axis=-1)
+
+    def z_of(self, values: np.ndarray) -> np.ndarray:
+        """The inverse of `values`, within the bounds."""
+        z = [p.z_of(v) for p, v in zip(self.parameters, values, strict=True)]
+        return np.clip(z, self.lower, self.upper)
+
+    def residuals(self, z: np.ndarray) -> np.ndarray:
+        """(k, n, R) errors of every fragment at k points, in units of the noise."""
+        played = self.simulator.play(self.fragments, self.values(z))
+        errors = self._residuals(played)
+        bad = ~np.isfinite(errors)
+        errors = np.where(bad, RUNAWAY_ERROR, np.clip(errors, -RUNAWAY_ERROR, RUNAWAY_ERROR))
+        errors = errors if self._start_filter is None else self._start_filter(errors, self.noise)
+        return errors / self.noise
+
+    def costs(self, z: np.ndarray) -> np.ndarray:
+        """(k,) cost at k points."""
+        return self.costs_of(z, self.residuals(z))
+
+    def costs_of(self, z: np.ndarray, residuals: np.ndarray) -> np.ndarray:
+        """(k,) cost of residuals that are known, with what the priors add."""
+        data = self.loss.value(residuals**2).sum(axis=(1, 2))
+        return 0.5 * (data + self.prior_cost(z))
+
+    def prior_cost(self, z: np.ndarray) -> np.ndarray:
+        """(k,) twice the cost of leaving the priors, and the boxes."""
+        outside = np.maximum(self.boxes[0] - z, 0) + np.maximum(z - self.boxes[1], 0)
+        return self.prior_weight * (z**2).sum(axis=1) + (outside**2).sum(axis=1)
+
+    def prior_slope(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(P,) gradient and curvature of that cost."""
+        below, above = np.minimum(z - self.boxes[0], 0), np.maximum(z - self.boxes[1], 0)
+        curvature = self.prior_weight + (below + above != 0)
+        return self.prior_weight * z + below + above, np.asarray(curvature, float)
+
+    @property
+    def readings(self) -> float:
+        """How many readings are compared."""
+        return self._residuals.count
+
+    @property
+    def floor(self) -> float:
+        """The noise of a reading that nothing can explain, rad or m."""
+        return ENCODER_NOISE / 3
+
+    def typical(self, residuals: np.ndarray) -> float:
+        """The usual size of one point's residuals, rad or m; what is far off hardly counts."""
+        used = np.abs(residuals[residuals != 0])
+        return float(1.4826 * np.median(used) * self.noise) if used.size else 0.0
+
+    def only(self, chosen: np.ndarray, z: np.ndarray) -> Problem:
+        """The problem of some parameters, the others fixed where z has them."""
+        fixed = [p for p, c in zip(self.parameters, chosen, strict=True) if not c]
+        robot, effects = apply(self.world.robot, self.world.effects, fixed, self.values(z)[~chosen])
+        twin = copy(self)
+        twin._set_parameters(
+            self.world.variant(robot=robot, effects=effects),
+            [p for p, c in zip(self.parameters, chosen, strict=True) if c],
+            (self.boxes[0][chosen], self.boxes[1][chosen]),
+        )
+        return twin
+
+    def _set_parameters(
+        self,
+        world: MujocoWorld,
+        parameters: list[Parameter],
+        boxes: tuple[np.ndarray, np.ndarray],
+    ) -> None:
+        self.parameters, self.world = parameters, world
+        self.simulator = Simulator(world, parameters)
+        self.lower = np.array([p.z_of(p.lower) for p in parameters])
+        self.upper = np.array([p.z_of(p.upper) for p in parameters])
+        self._step = np.array([p.step / p.spread for p in parameters])
+        self.boxes = boxes
+
+    def rms(self, residuals: np.ndarray) -> float:
+        """Root mean square of one point's (n, R) residuals, rad or m, over what may be compared."""
+        return float(self.noise * np.sqrt((residuals**2).sum() / self._residuals.count))
+
+    def linearised(
+        self, z: np.ndarray, residual: np.ndarray | None = None, own: bool = False
+    ) -> Linear:
+        """Residuals and slopes by forward differences, all in one batch.
+
+        Args:
+            z: (P,) the point.
+            residual: (n, R) there, where it is known.
+            own: move one kind of figure of all joints together and take each joint's change to
+                come from its own figure: a good guess in a fraction of the time.
+        """
+        own = own and self.objective == "joints"  # a body moves with many joints
+        groups = self.moved_together() if own else [[i] for i in range(len(self))]
+        there = (self.lower <= z + self._step) & (z + self._step <= self.upper)
+        delta = np.where(there, self._step, -self._step)
+        points = np.tile(z, (len(groups), 1))
+        for row, group in enumerate(groups):
+            points[row, group] += delta[group]
+        points = points if residual is not None else np.vstack([z, points])
+        found = self.residuals(points)
+        base, moved = (found[0], found[1:]) if residual is None else (residual, found)
+        slope = np.zeros((*base.shape, len(self)))
+        for row, group in enumerate(groups):
+            change = moved[row] - base
+            for i in group:
+                slope[..., i] = self._attributed(change, i, len(group) > 1) / delta[i]
+        return Linear(z, base, slope, self.loss.weight(base**2))
+
+    def _attributed(self, change: np.ndarray, i: int, shared: bool) -> np.ndarray:
+        joint = self.parameters[i].joint
+        if not shared or joint is None:
+            return change
+        only = np.zeros(
+            (change.shape[1] // len(self.world.robot.joints), len(self.world.robot.joints))
+        )
+        only[:, self.world.robot.joints.index(joint)] = 1.0
+        return change * only.ravel()
+
+    def moved_together(self) -> list[list[int]]:
+        """Parameters whose replays the quick slopes share: one kind of figure of all joints."""
+        groups: dict[str, list[int]] = {}
+        for i, p in enumerate(self.parameters):
+            alone = p.joint is None or p.joint not in self.world.robot.joints.names
+            groups.setdefault(p.name if alone else p.kind, []).append(i)
+        return list(groups.values())
+
+
+def _finds_loads(parameters: Sequence[Parameter]) -> bool:
+    return any(p.kind.startswith("payload") for p in parameters)
+
+
+def _box_edges(
+    parameters: Sequence[Parameter], boxes: Mapping[str, tuple[float, float]]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Lower and upper edges in z, of boxes in shares of the prior; infinite without a box."""
+    lower, upper = np.full(len(parameters), -np.inf), np.full(len(parameters), np.inf)
+    for key, box in boxes.items():
+        hits = [i for i, p in enumerate(parameters) if p.kind == key or fnmatchcase(p.name, key)]
+        if not hits:
+            raise unknown("parameter", key, [p.name for p in parameters])
+        for i, p in ((i, parameters[i]) for i in hits):
+            lower[i], upper[i] = sorted(p.z_of(edge * p.prior) for edge in box)
+    return lower, upper

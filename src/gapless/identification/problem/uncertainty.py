@@ -1,0 +1,115 @@
+"""How well a fit knows its parameters: intervals that own up to model error, and what was not
+told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gapless.identification.problem.linearisation import Linear
+from gapless.identification.problem.problem import Problem
+
+TOLD = 0.5
+"""A parameter whose error is above this share of its prior's spread was not told by the data."""
+
+FAR = 2.0
+"""A figure that many standard deviations from its prior was told, however roughly."""
+
+MOVING = 0.02
+"""A joint whose commands stay within this, rad, was not moved."""
+
+AT_REST = ("kp", "encoder_bias", "effort", "compliance")
+"""What a joint that stands still may tell: how it sags."""
+
+BOUND = 1e-3
+"""Distance from a bound, in spreads, within which a value counts as being on it."""
+
+
+@dataclass(frozen=True)
+class Uncertainty:
+    """What is known about each parameter after a fit, in spreads.
+
+    Attributes:
+        std: (P,) 1 sigma.
+        correlation: (P, P).
+        told: (P,) whether the data told it.
+        at_bound: (P,) whether the fit stopped at a bound.
+        precision: (P, P) information of data and priors.
+    """
+
+    std: np.ndarray
+    correlation: np.ndarray
+    told: np.ndarray
+    at_bound: np.ndarray
+    precision: np.ndarray
+
+
+def uncertainty(problem: Problem, linear: Linear) -> Uncertainty:
+    """Judge a fit by its slopes at the solution.
+
+    Readings of one fragment share the model's errors, so that they are not independent. The
+    spread of the fragments' own gradients (a sandwich estimate, clustered by fragment) says how
+    much less they tell; where that is more than white noise of the size of the residuals would
+    give, all information is discounted by it.
+    """
+    data = linear.information
+    seen = np.diag(data) > 1e-12 * max(np.diag(data).max(), 1e-300)
+    noise = np.sum(linear.weight * linear.residual**2) / max(problem.readings - len(problem), 1)
+    noise = max(noise, (problem.floor / problem.noise) ** 2)
+    discount = noise * _clustering(data + 1e-9 * np.eye(len(data)), linear.scores, noise)
+    prior = np.eye(len(data))  # whatever its weight in the fit, the spread is what was known
+    posterior = np.linalg.inv(data / discount + prior)
+    std = np.sqrt(np.diag(posterior))
+    edge = np.minimum(linear.z - problem.lower, problem.upper - linear.z)
+    return Uncertainty(
+        std=std,
+        correlation=posterior / np.outer(std, std),
+        told=((std < TOLD) | (np.abs(linear.z) > FAR * std)) & seen & _excited(problem),
+        precision=data / discount + prior,
+        at_bound=edge < BOUND,
+    )
+
+
+def _excited(problem: Problem) -> np.ndarray:
+    """(P,) False for figures of motion of a joint that stood still: only noise would speak."""
+    commands = problem.fragments.commands.target
+    moves = np.ptp(commands.reshape(-1, commands.shape[-1]), axis=0) > MOVING
+    still = {j for j, m in zip(problem.world.robot.joints.names, moves, strict=True) if not m}
+    return np.array([p.joint not in still or p.kind in AT_REST for p in problem.parameters])
+
+
+def _clustering(information: np.ndarray, scores: np.ndarray, noise: float) -> float:
+    """How many times the variance of clustered fragments exceeds that of independent readings."""
+    count = len(scores)
+    if count < 3:
+        return 1.0
+    centred = scores - scores.mean(axis=0)
+    inverse = np.linalg.pinv(information, rcond=1e-8, hermitian=True)
+    sandwich = inverse @ (centred.T @ centred) @ inverse * count / (count - 1)
+    ratio = np.diag(sandwich) / np.maximum(noise * np.diag(inverse), 1e-300)
+    return float(max(1.0, np.quantile(ratio, 0.75)))
+
+
+def given_untold(known: Uncertainty, part: Uncertainty) -> Uncertainty:
+    """The uncertainty after a second fit of what was told, the rest at its prior.
+
+    The rest may be off by its spread, and what was told would follow: that widens its intervals.
+
+    Args:
+        known: of all parameters, from the first fit.
+        part: of those that were told, from the second.
+    """
+    told = known.told
+    if told.all():
+        return replace(part, told=told)
+    held = np.linalg.solve(
+        known.precision[np.ix_(told, told)], known.precision[np.ix_(told, ~told)]
+    )
+    covariance = np.eye(len(told))
+    own = part.correlation * np.outer(part.std, part.std)
+    covariance[np.ix_(told, told)] = own + held @ held.T
+    covariance[np.ix_(told, ~told)], covariance[np.ix_(~told, told)] = -held, -held.T
+    std, bound = np.sqrt(np.diag(covariance)), known.at_bound.copy()
+    bound[told] = part.at_bound
+    return replace(known, std=std, correlation=covariance / np.outer(std, std), at_bound=bound)

@@ -1,0 +1,1 @@
+"""Parameters from logged torques, by inverse dynamics."""

@@ -1,0 +1,1 @@
+"""Learning: what every learner here shares: checkpoints, environments, the PPO loop."""

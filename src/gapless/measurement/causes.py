@@ -1,0 +1,203 @@
+"""The causes a gap is attributed to, each as a change to a simulated robot.
+
+An amplitude is one number a joint; zero is the nominal robot, and the change grows with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gapless.recordings.conditions import Conditions
+from gapless.recordings.recording import Recording
+from gapless.robots import Payload, Robot
+from gapless.worlds.mujoco_world import MujocoWorld
+
+LEAST_GAIN = 0.02
+"""Share of a gain that always remains."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What sets the size of a first probe.
+
+    Attributes:
+        error: (J,) RMS replay error, rad.
+        speed: (J,) RMS speed, rad/s.
+        rate: control rate, Hz.
+        mass: of the whole robot, kg.
+    """
+
+    error: np.ndarray
+    speed: np.ndarray
+    rate: float
+    mass: float
+
+
+@dataclass(frozen=True)
+class Cause:
+    """One candidate.
+
+    Attributes:
+        name: as reports show it.
+        unit: of its amplitude.
+        first: (J,) amplitude of the first probe.
+        lowest: (J,) most negative amplitude that makes sense.
+        apply: the world with that amplitude.
+        load: the recordings with that amplitude, for causes that ride on conditions.
+        shared: True where one amplitude serves all joints.
+        highest: largest amplitude that makes sense.
+        link: where a load is carried.
+    """
+
+    name: str
+    unit: str
+    first: Callable[[Robot, Scale], np.ndarray]
+    lowest: Callable[[Robot], np.ndarray]
+    apply: Callable[[MujocoWorld, np.ndarray], MujocoWorld]
+    load: Callable[[Recording, Robot, np.ndarray], Recording] | None = None
+    shared: bool = False
+    highest: float = np.inf
+    link: str | None = None
+
+
+def _joints(robot: Robot) -> int:
+    return len(robot.joints.names)
+
+
+def _nothing_less(robot: Robot) -> np.ndarray:
+    return np.zeros(_joints(robot))
+
+
+def _friction_that_explains(robot: Robot, scale: Scale) -> np.ndarray:
+    """The dry friction under which a PD loop would rest at the error seen."""
+    limit = np.where(robot.joints.effort > 0, 0.3 * robot.joints.effort, np.inf)
+    return np.clip(robot.joints.kp * scale.error, 1e-4, limit)
+
+
+def _viscous_that_explains(robot: Robot, scale: Scale) -> np.ndarray:
+    return _friction_that_explains(robot, scale) / np.maximum(scale.speed, 0.1)
+
+
+def _with_damping(world: MujocoWorld, amount: np.ndarray) -> MujocoWorld:
+    joints = world.robot.joints
+    return world.variant(robot=world.robot.with_joints(damping=joints.damping + amount))
+
+
+def _with_dry_friction(world: MujocoWorld, amount: np.ndarray) -> MujocoWorld:
+    joints = world.robot.joints
+    return world.variant(robot=world.robot.with_joints(frictionloss=joints.frictionloss + amount))
+
+
+def _gain_left(loss: np.ndarray | float) -> Any:
+    """Probes go beyond the highest loss by their own size; a gain is never negative."""
+    return np.maximum(1 - loss, LEAST_GAIN)
+
+
+def _with_weaker_gain(world: MujocoWorld, loss: np.ndarray) -> MujocoWorld:
+    joints = world.robot.joints
+    return world.variant(robot=world.robot.with_joints(kp=joints.kp * _gain_left(loss)))
+
+
+def _weaken_logged_gains(recording: Recording, robot: Robot, loss: np.ndarray) -> Recording:
+    """Gains a log states replace the robot's own, so the loss must reach them too."""
+    gains = {
+        joint: (kp * float(_gain_left(loss[robot.joints.index(joint)])), kd)
+        for joint, (kp, kd) in recording.conditions.gains.items()
+        if joint in robot.joints.names
+    }
+    return replace(recording, conditions=replace(recording.conditions, gains=gains))
+
+
+def _with_delay(world: MujocoWorld, seconds: np.ndarray) -> MujocoWorld:
+    return world.variant(effects=replace(world.effects, delay=world.effects.delay + seconds))
+
+
+def _with_backlash(world: MujocoWorld, width: np.ndarray) -> MujocoWorld:
+    return world.variant(effects=replace(world.effects, backlash=world.effects.backlash + width))
+
+
+def load_links(world: MujocoWorld) -> tuple[str, ...]:
+    """Where an unknown load is looked for: hands, feet and tools, or the root of a free robot."""
+    robot, model = world.robot, world.model
+    if robot.mount == "free":
+        return (robot.root,)
+    ends = [point.body for point in robot.end_effectors]
+    ends += [link for group in ("hands", "feet") for link in robot.link_groups.get(group, ())]
+    # A link welded to the world feels no load.
+    return tuple(k for k in dict.fromkeys(ends) if model.body_weldid[model.body(k).id])
+
+
+def _carry(link: str, recording: Recording, robot: Robot, mass: np.ndarray) -> Recording:
+    """Add a load to a link, on top of what the recording, or else the robot, says is carried."""
+    stated = recording.conditions.payloads
+    loads = dict(robot.payloads if stated is None else stated)
+    old = loads.get(link, Payload(0.0))
+    loads[link] = Payload(old.mass + float(mass[0]), old.com)
+    conditions: Conditions = replace(recording.conditions, payloads=loads)
+    return replace(recording, conditions=conditions)
+
+
+def _load(link: str) -> Cause:
+    return Cause(
+        GRAVITY,
+        "kg",
+        first=lambda robot, scale: np.full(_joints(robot), 0.02 * scale.mass),
+        lowest=_nothing_less,
+        apply=lambda world, _: world,
+        load=lambda recording, robot, mass: _carry(link, recording, robot, mass),
+        shared=True,
+        link=link,
+    )
+
+
+def causes_of(world: MujocoWorld) -> tuple[Cause, ...]:
+    """Every candidate for a world; a load is one candidate for each link that may carry it."""
+    return (*(_load(link) for link in load_links(world)), *ACTUATOR_CAUSES)
+
+
+GRAVITY = "gravity/payload"
+ACTUATOR_CAUSES = (
+    Cause(
+        "viscous friction",
+        "N·m·s/rad",
+        first=_viscous_that_explains,
+        lowest=lambda robot: -robot.joints.damping,
+        apply=_with_damping,
+    ),
+    Cause(
+        "dry friction",
+        "N·m",
+        first=_friction_that_explains,
+        lowest=lambda robot: -robot.joints.frictionloss,
+        apply=_with_dry_friction,
+    ),
+    Cause(
+        "gain error",
+        "part of kp",
+        first=lambda robot, _: np.full(_joints(robot), 0.15),
+        lowest=lambda robot: np.full(_joints(robot), -3.0),
+        apply=_with_weaker_gain,
+        load=_weaken_logged_gains,
+        highest=0.9,
+    ),
+    Cause(
+        "delay",
+        "s",
+        first=lambda robot, scale: np.full(_joints(robot), 1 / scale.rate),
+        lowest=_nothing_less,
+        apply=_with_delay,
+        highest=0.2,
+    ),
+    Cause(
+        "backlash",
+        "rad",
+        first=lambda _, scale: np.clip(2 * scale.error, 0.002, 0.1),
+        lowest=_nothing_less,
+        apply=_with_backlash,
+        highest=0.2,
+    ),
+)

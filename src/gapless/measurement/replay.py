@@ -1,0 +1,228 @@
+"""Replay: a recording's own commands, played in a world from recorded states."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from gapless.errors import DataError
+from gapless.measurement.alignment import Aligned, in_robot_order
+from gapless.recordings.recording import Recording
+from gapless.worlds.world import State, Trajectory, World
+
+FULL = "full"
+Horizon = float | str
+"""Seconds, or FULL for the whole clip."""
+
+COPIES = 256
+"""Windows simulated at once."""
+
+
+def parse_horizon(text: str) -> Horizon:
+    """A horizon as typed: seconds above zero, or "full"."""
+    if text == FULL:
+        return FULL
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = float("nan")
+    if not 0 < seconds < float("inf"):
+        raise DataError(f"horizon {text!r} is neither a number of seconds above 0 nor 'full'")
+    return seconds
+
+
+@dataclass(frozen=True)
+class Replay:
+    """All windows of one recording over one horizon; arrays are (W, T+1, ...), joints the robot's.
+
+    Attributes:
+        recording: what was replayed.
+        horizon: seconds, or "full".
+        starts: (W,) first sample of each window.
+        steps: (W,) its length; windows shorter than the arrays are padded.
+        real: recorded states of the windows.
+        sim: simulated states, sample 0 equal to the recorded one.
+        target: (W, T, J) the commands, rad, velocity commands and feed-forward folded in.
+        torque: (W, T+1, J) logged torque, N·m, or None.
+        usable: (W, T+1, J) True where both sides may be compared: recorded, not masked, not
+            diverged, not padding.
+        diverged: (W,) windows whose simulation diverged.
+        base: how the recorded base was had: "logged", "estimated" (from the feet) or "none".
+    """
+
+    recording: Recording
+    horizon: Horizon
+    rate: float
+    starts: np.ndarray
+    steps: np.ndarray
+    real: State
+    sim: Trajectory
+    target: np.ndarray
+    torque: np.ndarray | None
+    usable: np.ndarray
+    diverged: np.ndarray
+    base: str
+
+    @property
+    def error(self) -> np.ndarray:
+        """(W, T+1, J) simulated minus real position, rad; NaN where it may not be used."""
+        return np.where(self.usable, self.sim.q - self.real.q, np.nan)
+
+    def dump_divergence(self, path: Path, joints: Sequence[str], last: int = 50) -> None:
+        """Write the last valid states of the first diverged window as plain named arrays (NPZ)."""
+        window = int(self.diverged.argmax())
+        end = int(self.sim.valid[window].argmin())
+        span = slice(max(0, end - last), end)
+        arrays = {k: v[window, span] for k, v in vars(self.sim).items() if v is not None}
+        arrays["target"] = self.target[window, span]
+        arrays["time"] = (self.starts[window] + np.arange(span.start, span.stop)) / self.rate
+        np.savez(path, joints=np.array(joints), motion=np.array(self.recording.name), **arrays)
+
+
+def windows(
+    valid: np.ndarray, rate: float, horizon: Horizon, limit: int | None = None
+) -> np.ndarray:
+    """(W, 2) first and last sample of the windows that cross no frame which is not (T,) valid.
+
+    Windows of a horizon follow each other without overlap; "full" gives one window for each
+    unbroken stretch. With `limit`, that many are kept, evenly spread.
+    """
+    steps = None if horizon == FULL else max(1, round(float(horizon) * rate))
+    found = []
+    for first, last in _unbroken(valid):
+        if steps is None:
+            found.append((first, last))
+        else:
+            found += [(s, s + steps) for s in range(first, last - steps + 1, steps)]
+    found = np.array([w for w in found if w[1] > w[0]], dtype=int).reshape(-1, 2)
+    if limit is not None and len(found) > limit:
+        found = found[np.linspace(0, len(found) - 1, limit).round().astype(int)]
+    return found
+
+
+def _unbroken(valid: np.ndarray) -> list[tuple[int, int]]:
+    """First and last index of each run of True."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], valid, [False]]).astype(int)))
+    return [(int(a), int(b) - 1) for a, b in edges.reshape(-1, 2)]
+
+
+def replay(
+    recordings: Sequence[Recording],
+    world: World,
+    horizon: Horizon,
+    limit: int | None = None,
+) -> list[Replay]:
+    """Replay recordings in a world, all their windows in common batches.
+
+    Args:
+        recordings: of the world's robot and rate, with commands.
+        world: where they are played.
+        horizon: seconds, or "full".
+        limit: at most this many windows of each recording.
+
+    Returns:
+        One Replay a recording that has at least one window, in order.
+    """
+    aligned = [in_robot_order(r, world.robot) for r in recordings]
+    for recording in recordings:
+        _require(recording, world)
+    spans = [windows(a.valid, world.rate, horizon, limit) for a in aligned]
+    jobs = [(i, a, b) for i, found in enumerate(spans) for a, b in found]
+    # Windows of like length share a batch, so that little of it is padding.
+    order = sorted(range(len(jobs)), key=lambda k: jobs[k][2] - jobs[k][1])
+    results: list[_Played | None] = [None] * len(jobs)
+    for first in range(0, len(order), COPIES):
+        chosen = order[first : first + COPIES]
+        played = _play([jobs[k] for k in chosen], aligned, world)
+        for k, one in zip(chosen, played, strict=True):
+            results[k] = one
+    out, at = [], 0
+    for i, found in enumerate(spans):
+        if len(found):
+            mine = [p for p in results[at : at + len(found)] if p is not None]
+            out.append(_stack(recordings[i], aligned[i], horizon, found, mine))
+        at += len(found)
+    return out
+
+
+def _require(recording: Recording, world: World) -> None:
+    if recording.target is None:
+        raise DataError(
+            f"recording {recording.name!r} has no commands, so there is nothing to replay; "
+            "to play its positions as commands (a reference motion), use "
+            "--reference-as-command or recording.with_reference_as_command()"
+        )
+    if not np.isclose(recording.rate, world.rate):
+        raise DataError(
+            f"recording {recording.name!r} has {recording.rate:g} Hz, the world {world.rate:g} Hz; "
+            "use world.at_rate(dataset.rate)"
+        )
+
+
+@dataclass(frozen=True)
+class _Played:
+    sim: Trajectory
+    steps: int
+
+
+def _play(jobs: list[tuple[int, int, int]], aligned: list[Aligned], world: World) -> list[_Played]:
+    """Simulate windows together, each padded to the longest by holding its last target."""
+    longest = max(b - a for _, a, b in jobs)
+    index = [np.minimum(np.arange(a, a + longest), b - 1) for _, a, b in jobs]
+    targets = np.stack([aligned[i].target[k] for (i, _, _), k in zip(jobs, index, strict=True)])
+    history = np.stack([_before(aligned[i].target, a, world.history_steps) for i, a, _ in jobs])
+    start = _join([aligned[i].state[a : a + 1] for i, a, _ in jobs])
+    conditions = [aligned[i].conditions for i, _, _ in jobs]
+    sim = world.rollout(start, targets, history=history, conditions=conditions)
+    return [_Played(sim[n, : b - a + 1], b - a) for n, (_, a, b) in enumerate(jobs)]
+
+
+def _before(target: np.ndarray, start: int, steps: int) -> np.ndarray:
+    """The targets in force before a window, the first one repeated at the start of the clip."""
+    return target[np.clip(np.arange(start - steps, start), 0, None)]
+
+
+def _join(states: list[State]) -> State:
+    names = [n for n, v in vars(states[0]).items() if v is not None]
+    return State(**{n: np.concatenate([getattr(s, n) for s in states]) for n in names})
+
+
+def _stack(
+    recording: Recording,
+    aligned: Aligned,
+    horizon: Horizon,
+    found: np.ndarray,
+    played: list[_Played],
+) -> Replay:
+    """Put the windows of one recording into common arrays, padded and marked unusable."""
+    steps = max(p.steps for p in played)
+    index = np.minimum(found[:, :1] + np.arange(steps + 1), found[:, 1:])
+    inside = found[:, :1] + np.arange(steps + 1) <= found[:, 1:]
+    sim = {
+        name: np.stack([_padded(getattr(p.sim, name), steps + 1) for p in played])
+        for name, value in vars(played[0].sim).items()
+        if value is not None
+    }
+    trajectory = Trajectory(**sim)
+    usable = aligned.mask[index] & (inside & trajectory.valid)[..., None]
+    return Replay(
+        recording=recording,
+        horizon=horizon,
+        rate=recording.rate,
+        starts=found[:, 0],
+        steps=found[:, 1] - found[:, 0],
+        real=aligned.state[index],
+        sim=trajectory,
+        target=aligned.target[index[:, :-1]],
+        torque=None if aligned.torque is None else aligned.torque[index],
+        usable=usable,
+        diverged=~np.asarray(trajectory.valid.all(axis=1)),
+        base=aligned.base,
+    )
+
+
+def _padded(array: np.ndarray, length: int) -> np.ndarray:
+    return np.concatenate([array, np.repeat(array[-1:], length - len(array), axis=0)])

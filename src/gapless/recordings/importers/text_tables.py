@@ -1,0 +1,132 @@
+"""Any table, CSV, NPZ, HDF5 or Parquet, with a mapping file that names its columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gapless.errors import FormatError, nearest
+from gapless.recordings.conditions import Conditions
+from gapless.recordings.importers import ReadOptions
+from gapless.recordings.importers.columns import open_columns
+from gapless.recordings.importers.mapping import conditions_of, read_mapping
+from gapless.recordings.importers.named_arrays import PER_JOINT, clock
+from gapless.recordings.importers.source_files import collect, files
+from gapless.recordings.rawlog import RawLog, Stream
+from gapless.recordings.recording import BODY_CHANNELS
+
+CHANNELS = (*PER_JOINT, *BODY_CHANNELS)
+KEYS = (
+    "time",
+    "rate",
+    "time_unit",
+    "angle_unit",
+    "pairing",
+    "joints",
+    "quat_order",
+    "conditions",
+    *CHANNELS,
+)
+EXAMPLE = (
+    'time = "t"; time_unit = "s"; angle_unit = "rad"; joints = ["hip", "knee"]; q = "q_{joint}"; '
+    'target = "cmd_{joint}"; pairing = "acts_after"'
+)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """A mapping, understood: which columns make each channel."""
+
+    mapping: dict[str, Any]
+    joints: tuple[str, ...]
+    columns: dict[str, list[str]]
+    conditions: Conditions
+
+
+def read(source: Path, options: ReadOptions) -> Iterator[RawLog]:
+    """Read every table of a source by one mapping; the motion is the file's name."""
+    mapping = read_mapping(options, KEYS, EXAMPLE)
+    joints = _joints(mapping, options)
+    where = str(options.mapping)
+    columns = {c: _names(mapping[c], c, joints, where) for c in CHANNELS if c in mapping}
+    plan = _Plan(mapping, joints, columns, conditions_of(mapping, where))
+    paths = files(source, ".csv", ".npz", ".h5", ".hdf5", ".parquet")
+    return collect(paths, lambda path: [_table(path, plan)], options.problems)
+
+
+def _joints(mapping: dict[str, Any], options: ReadOptions) -> tuple[str, ...]:
+    joints = options.joint_order or tuple(mapping.get("joints", ()))
+    missing = [key for key in ("q",) if key not in mapping]
+    missing += [] if joints else ["joints"]
+    missing += [] if "time" in mapping or "rate" in mapping else ["time (or rate)"]
+    if missing:
+        raise FormatError(f"{options.mapping}: {', '.join(missing)} missing; such as: {EXAMPLE}")
+    return joints
+
+
+def _table(path: Path, plan: _Plan) -> RawLog:
+    mapping, joints, wanted = plan.mapping, plan.joints, plan.columns
+    times = [mapping["time"]] if "time" in mapping else []
+    with open_columns(path) as table:
+        known = table.names()
+        absent = [
+            n for n in (*times, *(n for group in wanted.values() for n in group)) if n not in known
+        ]
+        if absent:
+            listed = "; ".join(f"{name!r}.{nearest(name, known)}" for name in absent)
+            raise FormatError(f"{path} has no column {listed} It has: {', '.join(sorted(known))}")
+        values = {c: _join([table.get(n) for n in names]) for c, names in wanted.items()}
+        time = table.get(times[0]) if times else np.arange(len(values["q"])) / mapping["rate"]
+    time = clock(time, f"{path}: {times[0] if times else 'q'}")
+    _check(path, values, len(time), len(joints))
+    return RawLog(
+        name=path.stem,
+        joints=joints,
+        streams={c: Stream(time, _ordered(c, v, mapping)) for c, v in values.items()},
+        pairing=mapping.get("pairing", "unknown"),
+        time_unit=mapping.get("time_unit", None if times else "s"),
+        angle_unit=mapping.get("angle_unit"),
+        conditions=plan.conditions,
+        source=str(path),
+    )
+
+
+def _names(spec: Any, channel: str, joints: tuple[str, ...], where: str) -> list[str]:
+    """Columns of a channel: a list, a pattern with {joint}, or one column of vectors."""
+    if isinstance(spec, list) and spec and all(isinstance(name, str) for name in spec):
+        return spec
+    if isinstance(spec, str):
+        one_a_joint = "{joint}" in spec and channel in PER_JOINT
+        return [spec.replace("{joint}", joint) for joint in joints] if one_a_joint else [spec]
+    raise FormatError(
+        f"{where}: the mapping of {channel!r} is {spec!r}; a column name, a list of names, or "
+        'a pattern such as "q_{joint}" was expected'
+    )
+
+
+def _join(columns: list[np.ndarray]) -> np.ndarray:
+    parts = [c.reshape(len(c), math.prod(c.shape[1:])) for c in columns]
+    if len({len(part) for part in parts}) > 1:
+        raise FormatError(f"columns of one channel differ in length: {[len(p) for p in parts]}")
+    return np.concatenate(parts, axis=1)
+
+
+def _check(path: Path, values: dict[str, np.ndarray], samples: int, joints: int) -> None:
+    for channel, array in values.items():
+        width = joints if channel in PER_JOINT else BODY_CHANNELS[channel][0]
+        if array.shape != (samples, width or array.shape[1]):
+            raise FormatError(
+                f"{path}: {channel} has shape {array.shape}, expected {(samples, width)}; "
+                "check the mapping's joints and columns"
+            )
+
+
+def _ordered(channel: str, values: np.ndarray, mapping: dict[str, Any]) -> np.ndarray:
+    if channel.endswith("_quat_wxyz") and mapping.get("quat_order") == "xyzw":
+        return np.roll(values, 1, axis=1)
+    return values

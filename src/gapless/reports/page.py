@@ -1,0 +1,128 @@
+"""The page: every section of a run in one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from importlib import resources
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from gapless.artifact import write_text_atomic
+from gapless.closing import Run
+from gapless.errors import GaplessError, MissingExtraError
+from gapless.reports.sections import (
+    attribution_section,
+    calibration_section,
+    checks_section,
+    comparison_section,
+    correction_section,
+    curves_section,
+    gap_section,
+    provenance_section,
+    replay_section,
+    summary_section,
+)
+
+SECTIONS: dict[str, tuple[str, Callable[[Run], dict[str, Any] | None]]] = {
+    "summary": ("Summary", summary_section.data),
+    "gap": ("The gap", gap_section.data),
+    "curves": ("Curves", curves_section.data),
+    "replay": ("Replay in 3D", replay_section.data),
+    "attribution": ("Likely causes", attribution_section.data),
+    "calibration": ("Identified figures", calibration_section.data),
+    "correction": ("Learned correction", correction_section.data),
+    "comparison": ("Methods compared", comparison_section.data),
+    "checks": ("Data", checks_section.data),
+    "provenance": ("Provenance", provenance_section.data),
+}
+"""Key (its template's name) -> title, and what gathers its data; None where the run has none.
+
+`figures` in the data are plotly figures by the name of the element that shows them, `scripts`
+are JSON values for the page's own program.
+"""
+
+FILE = "report.html"
+Watch = Callable[[str], None]
+
+
+def report(
+    run: Run | str | Path, out: str | Path | None = None, watch: Watch | None = None
+) -> Path:
+    """Write the report of a run, also of one that is not finished.
+
+    Args:
+        run: the run or its folder.
+        out: the file; RUN/report.html by default.
+        watch: told the section that is being made.
+
+    Returns:
+        The file.
+    """
+    require_extra()
+    run = run if isinstance(run, Run) else Run.open(run)
+    path = Path(out) if out else run.path / FILE
+    write_text_atomic(path, page(run, watch))
+    return path
+
+
+def require_extra() -> None:
+    """Say which extra is missing."""
+    if missing := [name for name in ("plotly", "jinja2", "viser") if find_spec(name) is None]:
+        raise MissingExtraError(", ".join(missing), "report", "a report")
+
+
+def page(run: Run, watch: Watch | None = None) -> str:
+    """The HTML text."""
+    from plotly.offline import get_plotlyjs
+
+    shown, data = [], {}
+    for key, (title, gather) in SECTIONS.items():
+        if watch:
+            watch(title)
+        found = _gathered(gather, run)
+        shown.append({"key": key, "title": title, "html": _rendered(key, found)})
+        data[key] = {"figures": found.get("figures", {}), **found.get("scripts", {})}
+    return _rendered(
+        "page",
+        {
+            "title": f"gapless: {run.facts['robot']['name']}",
+            "sections": shown,
+            "style": _text("page.css"),
+            "program": _text("page.js"),
+            "plotly": get_plotlyjs(),
+            "data": in_script(data),
+        },
+    )
+
+
+def _gathered(gather: Callable[[Run], dict[str, Any] | None], run: Run) -> dict[str, Any]:
+    """A section's data; a part that is missing or damaged says so, and the rest is shown."""
+    try:
+        return gather(run) or {"absent": "not there"}
+    except GaplessError as error:
+        return {"absent": str(error)}
+
+
+def _rendered(key: str, data: dict[str, Any]) -> str:
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FunctionLoader(_text),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(f"{key}.html").render(data)
+
+
+def _text(name: str) -> str:
+    return resources.files("gapless.reports").joinpath("templates", name).read_text("utf-8")
+
+
+def in_script(data: Any) -> str:
+    """JSON that cannot end the script element it stands in, whatever names a log has."""
+    text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -1,0 +1,53 @@
+"""Likely causes of the nominal simulator's error, over all and joint by joint."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gapless.closing import Run
+from gapless.reports.figures import CAUSES, REMAINS, lying_bars, short
+
+
+def data(run: Run) -> dict[str, Any] | None:
+    """Shares of the squared error."""
+    found = run.stage("raw").get("gap", {}).get("attribution")
+    if not found:
+        return None
+    colours = dict(zip(found["units"], CAUSES, strict=False)) | {"remains": REMAINS}
+    joints = found["joints"]
+    shares = {
+        cause: {j: 100 * told["share"][cause] for j, told in joints.items()}
+        for cause in found["units"]
+    }
+    shares["remains"] = {j: 100 * told["remains"] for j, told in joints.items()}
+    overall = {cause: {"all joints": 100 * share} for cause, share in found["overall"].items()}
+    unit = "% of the squared error"
+    return {
+        "figures": {
+            "attribution-all": lying_bars(overall, unit, colours),
+            "attribution-joints": lying_bars(shares, unit, colours),
+        },
+        "windows": found["windows"],
+        "horizon": found["horizon"],
+        "loads": found["loads"],
+        "largest": _largest(joints, found["units"]),
+    }
+
+
+def _largest(joints: dict[str, Any], units: dict[str, str]) -> list[dict[str, Any]]:
+    """For each joint the cause that explains most of it, and how large it would be."""
+    rows = []
+    for joint, told in joints.items():
+        cause = max(units, key=lambda c: told["share"][c])
+        if told["share"][cause] > 0.05:
+            rows.append(
+                {
+                    "joint": short(joint),
+                    "cause": cause,
+                    "share": told["share"][cause],
+                    "amplitude": told["amplitude"][cause],
+                    "unit": units[cause],
+                    "weight": told["weight"],
+                }
+            )
+    return sorted(rows, key=lambda row: -row["weight"] * row["share"])

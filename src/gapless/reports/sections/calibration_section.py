@@ -1,0 +1,74 @@
+"""Identified figures with their intervals and correlations, and what the data could not tell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gapless.closing import Run
+from gapless.closing.run import CALIBRATION
+from gapless.identification import Calibration
+from gapless.identification.estimate import Estimate
+from gapless.parameters import KINDS
+from gapless.reports.figures import heat, intervals
+
+MOST = 80
+"""Figures in the matrix of correlations: those that correlate most."""
+
+
+def data(run: Run) -> dict[str, Any] | None:
+    """Figures by kind; also of a calibration that did not help and was not kept."""
+    file = run.path / CALIBRATION
+    if not file.exists():
+        return None
+    found = Calibration.load(file)
+    kinds: dict[str, list[Estimate]] = {}
+    for estimate in found.estimates:
+        if estimate.told:
+            kinds.setdefault(estimate.parameter.kind, []).append(estimate)
+    figures = {f"calibration-{kind}": _intervals(kind, told) for kind, told in kinds.items()}
+    told = [i for i, e in enumerate(found.estimates) if e.told]
+    matrix = found.correlation[np.ix_(told, told)]
+    if len(told) > 1:
+        names = [found.estimates[i].name for i in told]
+        figures["calibration-correlation"] = _correlation(names, matrix)
+    return {
+        "figures": figures,
+        "kept": run.stage("identified").get("kept", False),
+        "kinds": {kind: KINDS[kind].unit for kind in kinds},
+        "rows": [_row(e) for e in found.estimates],
+        "notes": list(found.notes),
+        "beyond": list(found.beyond_mjcf()),
+    }
+
+
+def _intervals(kind: str, told: list[Estimate]) -> dict[str, Any]:
+    return intervals(
+        [e.name.split("/", 1)[-1].split("@", 1)[-1] for e in told],
+        [e.value for e in told],
+        [e.interval[0] for e in told],
+        [e.interval[1] for e in told],
+        [float(np.mean(e.nominal)) for e in told],
+        "" if KINDS[kind].unit == "1" else KINDS[kind].unit,
+    )
+
+
+def _correlation(names: list[str], matrix: np.ndarray) -> dict[str, Any]:
+    off = np.abs(matrix - np.eye(len(matrix))).max(axis=1)
+    chosen = np.sort(np.argsort(-off)[:MOST])
+    return heat([names[i] for i in chosen], matrix[np.ix_(chosen, chosen)])
+
+
+def _row(estimate: Estimate) -> dict[str, Any]:
+    low, high = estimate.interval
+    return {
+        "name": estimate.name,
+        "value": estimate.value,
+        "low": low,
+        "high": high,
+        "nominal": float(np.mean(estimate.nominal)),
+        "unit": KINDS[estimate.parameter.kind].unit,
+        "told": estimate.told,
+        "at_bound": estimate.at_bound,
+    }

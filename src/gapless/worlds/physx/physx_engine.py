@@ -1,0 +1,139 @@
+"""The inner loop of PhysxWorld: one scene a copy, the torque of all copies computed at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from gapless.worlds.actuators import Actuators, Motors, PdLaw
+from gapless.worlds.effects import Effects
+from gapless.worlds.engine import RUNAWAY, Engine, PackedTrajectory
+from gapless.worlds.packing import StateLayout
+from gapless.worlds.physx.description import PhysxDescription
+from gapless.worlds.physx.physx_scene import PhysxScene
+
+LARGEST = float(np.finfo(np.float32).max)
+"""PhysX computes in single precision."""
+
+
+@dataclass
+class Copy:
+    """A robot under its own conditions; its scene is built where it is first played from.
+
+    Attributes:
+        model: what the torque path needs of it.
+        plan: what PhysX needs of it.
+        scene: None until the first step.
+        alive: False from the moment it diverged.
+    """
+
+    model: mujoco.MjModel
+    plan: PhysxDescription
+    scene: PhysxScene | None = None
+    alive: bool = True
+
+    def scene_from(
+        self, names: tuple[str, ...], layout: StateLayout, start: np.ndarray
+    ) -> PhysxScene:
+        """The running scene, or a new one at the start."""
+        if self.scene is None:
+            self.scene = PhysxScene(self.plan, names, layout, start)
+        return self.scene
+
+
+class PhysxEngine(Engine):
+    """Plays targets in PhysX; commands, delays and validity are those of `Engine`.
+
+    PD acts as a torque at every physics step. Its damping is made implicit, as in MuJoCo's
+    implicitfast: (M + h·D) Δv = h·f is an explicit step whose armature is larger by h·D.
+    """
+
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        *engine: Any,
+        names: tuple[str, ...],
+        frictionloss: np.ndarray,
+        damping: np.ndarray,
+    ) -> None:
+        super().__init__(model, *engine)
+        self._names, self._frictionloss, self._damping = names, frictionloss, damping
+        self._armature = model.dof_armature[self.layout.dof]
+
+    def actuators(self, models: list[Any], effects: Effects) -> Actuators:
+        """The actuators of these copies, friction and damping included: PhysX has none in N·m."""
+        law = super().actuators([copy.model for copy in models], effects).law
+        return Actuators(
+            effects,
+            law,
+            self.model.opt.timestep,
+            self.friction_cap,
+            self._frictionloss,
+            self._damping,
+        )
+
+    def _advance(
+        self,
+        actuators: Actuators,
+        models: list[Any],
+        played: PackedTrajectory,
+        part: slice,
+        control: np.ndarray,
+        push: np.ndarray | None,
+    ) -> None:
+        """Physics step by physics step, all copies side by side."""
+        copies: list[Copy] = models
+        now = played.packed[:, part.start].copy()
+        for copy, row in zip(copies, now, strict=True):
+            copy.scene_from(self._names, self.layout, row)
+        q, dq = now[:, self.layout.q], now[:, self.layout.dq]
+        motors = played.motors or Motors.unset(actuators.effects.ambient, len(now), None)
+        actuators.begin(control[:, 0], q, dq, motors)
+        for k in range(control.shape[1]):
+            armature = self._armature_with_damping(actuators.law, control[:, k] - q, dq)
+            torque = actuators.torque(control[:, k], q, dq, motors)
+            torque = torque if push is None else torque + push[:, k]
+            _step(copies, torque, armature, q, dq)
+            if (k + 1) % self.substeps == 0:
+                self._read(copies, now)
+                row = part.start + (k + 1) // self.substeps
+                played.packed[:, row] = now
+                played.torque[:, row] = actuators.motor_torque(control[:, k], q, dq, motors)[0]
+                if played.temperature is not None:
+                    played.temperature[:, row] = motors.temperature
+        played.motors = motors
+
+    _advance_with_effects = _advance
+
+    def _armature_with_damping(self, law: PdLaw, error: np.ndarray, dq: np.ndarray) -> np.ndarray:
+        """MuJoCo, too, leaves the damping of a motor at its torque limit out."""
+        within = np.abs(law.kp * error - law.kd * dq) < law.effort
+        return self._armature + self.model.opt.timestep * (self._damping + law.kd * within)
+
+    def _read(self, copies: list[Copy], now: np.ndarray) -> None:
+        """Take over the states of living copies; one that ran away keeps its last good state."""
+        row = np.empty(now.shape[1])
+        for i, copy in enumerate(copies):
+            if not copy.alive or copy.scene is None:
+                continue
+            row[:] = now[i]
+            copy.scene.read(row)
+            copy.alive = bool((np.abs(row) < RUNAWAY).all())
+            if copy.alive:
+                now[i] = row
+                now[i, 0] += 1 / self.rate
+
+
+def _step(
+    copies: list[Copy], torque: np.ndarray, armature: np.ndarray, q: np.ndarray, dq: np.ndarray
+) -> None:
+    """Advance living copies and read their joints; PhysX must never be given a NaN."""
+    usable = np.all(np.abs(torque) < LARGEST, axis=1)
+    for i, copy in enumerate(copies):
+        copy.alive = copy.alive and bool(usable[i])
+        if copy.alive and copy.scene is not None:
+            copy.scene.advance(torque[i], armature[i])
+            copy.scene.read_joints(q[i], dq[i])

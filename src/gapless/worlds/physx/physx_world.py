@@ -1,0 +1,115 @@
+"""PhysxWorld: a robot in PhysX 5, on the CPU and without graphics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from gapless.recordings.conditions import Conditions
+from gapless.robots import Robot
+from gapless.worlds.effects import Effects
+from gapless.worlds.models import MODELS_KEPT
+from gapless.worlds.mujoco_world import MujocoWorld
+from gapless.worlds.physx.description import read_plan
+from gapless.worlds.physx.library import INTEGRATOR, engine_version, require_sapien
+from gapless.worlds.physx.physx_engine import Copy, PhysxEngine
+from gapless.worlds.world import Identity, State, Trajectory
+
+SCENES_AT_ONCE = 64
+"""Copies of a rollout that are simulated side by side: a scene takes about 2 MB."""
+
+
+class PhysxWorld(MujocoWorld):
+    """Copies of a robot in PhysX, one scene each; all but the physics is MujocoWorld's.
+
+    Every reset and every rollout builds new scenes. A start beyond a joint's limits widens that
+    limit for that copy: recordings of real robots have such starts.
+
+    Args:
+        robot: what is simulated; its mount decides whether there is a floor.
+        rate: control steps per second; the robot's own by default.
+        physics_step: longest physics step, s. The step used divides the control step evenly.
+        effects: actuator effects beyond PD; none by default.
+
+    Example:
+        world = PhysxWorld(Robot.load("g1"))
+        world.rollout(world.home(), targets)
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        rate: float | None = None,
+        *,
+        physics_step: float = 0.002,
+        effects: Effects | None = None,
+    ) -> None:
+        require_sapien()
+        super().__init__(robot, rate, physics_step=physics_step, effects=effects, threads=1)
+        self._engine = PhysxEngine(
+            *(self._model, self._layout, self.effects, self._rate, self.substeps, 1),
+            names=robot.joints.names,
+            frictionloss=robot.joints.frictionloss,
+            damping=robot.joints.damping,
+        )
+        self._plan = lru_cache(MODELS_KEPT)(read_plan)
+        self._plan(self._model)  # what PhysX cannot represent is refused now
+
+    @property
+    def identity(self) -> Identity:
+        """Engine, version, integrator, step and hashes of the model and the effects."""
+        return replace(
+            super().identity, engine="physx", version=engine_version(), integrator=INTEGRATOR
+        )
+
+    def variant(
+        self,
+        *,
+        robot: Robot | None = None,
+        effects: Effects | None = None,
+        rate: float | None = None,
+    ) -> PhysxWorld:
+        """A new world that differs in what is given."""
+        return PhysxWorld(
+            robot or self._robot,
+            rate or self._rate,
+            physics_step=self._physics_step,
+            effects=effects or self._effects_given,
+        )
+
+    def rollout(
+        self,
+        state: State,
+        targets: np.ndarray,
+        *,
+        torques: np.ndarray | None = None,
+        history: np.ndarray | None = None,
+        conditions: Sequence[Conditions] | None = None,
+    ) -> Trajectory:
+        """Play (n, T, J) targets from a state, block of copies by block; see `World.rollout`."""
+        given = {"torques": torques, "history": history, "conditions": conditions}
+        told = {name: values for name, values in given.items() if values is not None}
+        sizes = {len(values) for values in (state, targets, *told.values())}
+        if len(state) <= SCENES_AT_ONCE or len(sizes) > 1:  # unequal sizes are refused there
+            return super().rollout(state, targets, **told)
+        played = []
+        for first in range(0, len(state), SCENES_AT_ONCE):
+            block = slice(first, first + SCENES_AT_ONCE)
+            part = {name: values[block] for name, values in told.items()}
+            played.append(super().rollout(state[block], targets[block], **part))
+        return _joined(played)
+
+    def _models_for(self, copies: int, conditions: Sequence[Conditions] | None) -> list[Any]:
+        """Copies that have no scene yet, so that each start is built anew."""
+        models = super()._models_for(copies, conditions)
+        return [Copy(model, self._plan(model)) for model in models]
+
+
+def _joined(parts: list[Trajectory]) -> Trajectory:
+    """Blocks of copies as one batch."""
+    names = [f.name for f in fields(Trajectory) if getattr(parts[0], f.name) is not None]
+    return Trajectory(**{n: np.concatenate([getattr(p, n) for p in parts]) for n in names})

@@ -1,0 +1,176 @@
+"""close(): the loop on a two-joint arm whose truth is known, and what it does with bad input."""
+
+from __future__ import annotations
+
+import json
+import runpy
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gapless
+from closed_arm import QUICK, closed_arm
+from gapless.closing import Run, close
+from gapless.closing.close_settings import suited
+from gapless.errors import ArtifactError, DataError, FormatError, NameMismatchError
+from gapless.recordings import Recording
+from gapless.robots import Robot
+from hidden_pair import nominal_pair, recorded
+
+
+@pytest.fixture(scope="module")
+def pair() -> Robot:
+    """Shoulder lift and elbow of an SO-101."""
+    return nominal_pair()
+
+
+@pytest.fixture(scope="module")
+def waves(pair: Robot) -> list[Recording]:
+    """Six motions of a robot with weak motors."""
+    soft = pair.with_joints(kp=0.65 * pair.joints.kp)
+    return recorded(soft, [f"wave_{i}" for i in range(4)], noise=0.0)
+
+
+@pytest.fixture(scope="module")
+def run(pair: Robot, waves: list[Recording], tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A finished run."""
+    return close(waves, pair, tmp_path_factory.mktemp("runs") / "first", **QUICK)
+
+
+def test_the_gap_is_closed_on_motions_that_taught_nothing(run: Run) -> None:
+    """The known gain explains it, and the summary says so."""
+    rows = run.summary["rows"]
+    assert rows["identified"]["kept"] and rows["identified"]["error"] < 0.1 * rows["raw"]["error"]
+    assert run.calibration is not None
+    assert run.calibration.values["kp/elbow_flex"] == pytest.approx(
+        0.65 * run.robot.joints.kp[1], rel=0.03
+    )
+    assert not set(run.facts["split"]["train"]) & set(run.facts["split"]["held_out"])
+    helped = rows["corrected"]["error"] < rows["identified"]["error"]
+    assert rows["corrected"]["kept"] is helped and (run.correction is not None) is helped
+
+
+def test_the_run_loads_as_a_world(run: Run) -> None:
+    """By the program in its folder too; MJCF and ranges are there."""
+    made = runpy.run_path(str(run.path / "use.py"))
+    assert made["joints"] == ("shoulder_lift", "elbow_flex")
+    assert np.isfinite(made["state"].q).all() and len(made["state"]) == 4
+    ranges = json.loads((run.path / "ranges.json").read_text())
+    low, high = ranges["kp/elbow_flex"]
+    assert low < 0.65 * run.robot.joints.kp[1] < high
+    import mujoco
+
+    model = mujoco.MjModel.from_xml_path(str(run.path / "robot.xml"))
+    assert model.nu == 2
+
+
+def test_a_finished_run_is_not_done_again(
+    run: Run, pair: Robot, waves: list[Recording], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same call reads it; another question is refused."""
+    monkeypatch.setattr("gapless.closing.steps.identify", None)
+    monkeypatch.setattr("gapless.closing.steps.correct", None)
+    again = close(waves, pair, run.path, **QUICK)
+    assert again.summary == run.summary
+    with pytest.raises(ArtifactError, match=r"choices.*differ.*--restart"):
+        close(waves, pair, run.path, **QUICK | {"seed": 5})
+
+
+def test_a_stopped_run_goes_on(
+    pair: Robot, waves: list[Recording], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was identified before the stop is not identified again."""
+
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("gapless.closing.steps.correct", stop)
+        with pytest.raises(KeyboardInterrupt):
+            close(waves, pair, tmp_path / "run", **QUICK)
+    half = Run.open(tmp_path / "run")
+    assert half.stage("identified")["kept"] and not half.summary
+    assert half.calibration is not None and half.correction is None
+    monkeypatch.setattr("gapless.closing.steps.identify", None)
+    assert close(waves, pair, tmp_path / "run", **QUICK).summary["rows"]
+
+
+def test_steps_that_do_not_help_are_not_kept(
+    pair: Robot, waves: list[Recording], tmp_path: Path
+) -> None:
+    """A simulator that is right already stays as it is."""
+    right = recorded(pair, ["a", "b", "c"], noise=0.0)
+    found = close(right, pair, tmp_path / "run", **QUICK)
+    rows = found.summary["rows"]
+    assert rows["raw"]["error"] < 1e-3
+    world = found.world()
+    assert all(row["kept"] or row["why"] for row in rows.values()) and world.robot.name == "so101"
+
+
+def test_one_motion_is_cut_into_pieces(pair: Robot, waves: list[Recording], tmp_path: Path) -> None:
+    """And the note says that this judges less."""
+    found = close(waves[:1], pair, tmp_path / "run", **QUICK)
+    assert found.facts["split"]["held_out"][0].startswith("wave_0#")
+    assert "one motion only" in found.facts["notes"][0]
+
+
+def test_choices_follow_the_data(pair: Robot, waves: list[Recording]) -> None:
+    """Unknown loads are told by the start, stated ones are seen and placed."""
+    from dataclasses import replace
+
+    from gapless.robots import Payload
+
+    told = [replace(w, conditions=replace(w.conditions, payloads=None)) for w in waves]
+    assert "start_error" in suited(told, pair).model_settings["now"]
+    held = {"gripper": Payload(0.2)}
+    told = [replace(w, conditions=replace(w.conditions, payloads=held)) for w in waves]
+    assert "com_x/gripper" in suited(told, pair).parameters
+    assert "payload" in suited(told, pair).model_settings["now"]
+    other = suited(told, pair).with_others({"model": "operator"})
+    assert other.model_settings == {"payload": True}
+    other.refuse_unknown(pair)
+    short = [w.clip(0, 21) for w in waves]
+    assert suited(short, pair).horizon == pytest.approx(0.3)
+
+
+def test_bad_input(pair: Robot, waves: list[Recording], run: Run, tmp_path: Path) -> None:
+    """Folders that are something else, choices that do not exist, nothing to learn from."""
+    with pytest.raises(ArtifactError, match="no run"):
+        Run.open(tmp_path)
+    (tmp_path / "mine.txt").write_text("precious")
+    with pytest.raises(ArtifactError, match="not empty and is no run"):
+        close(waves, pair, tmp_path, **QUICK)
+    (tmp_path / "run.json").write_text('{"mine": true}')
+    with pytest.raises(FormatError, match="no run of this version"):
+        close(waves, pair, tmp_path, restart=True, **QUICK)
+    assert (tmp_path / "mine.txt").exists()
+    with pytest.raises(NameMismatchError, match="horizons"):
+        close(waves, pair, tmp_path / "x", horizons=3)
+    with pytest.raises(DataError, match="gapless check"):
+        close([], pair, tmp_path / "x")
+    assert isinstance(gapless.Run.open(run.path), Run)
+    assert np.isfinite(run.summary["rows"]["raw"]["error"])
+
+
+def test_what_is_left_out_and_who_judges_is_said(
+    pair: Robot, waves: list[Recording], tmp_path: Path
+) -> None:
+    """A flagged recording is named with its reason; a single judge is a doubt."""
+    flagged = replace(waves[0], name="loose", provenance={"flags": ["not_followed"]})
+    found = close([*waves, flagged], pair, tmp_path / "run", **QUICK)
+    left, doubt = found.facts["notes"]
+    assert "loose (not_followed)" in left and "one motion judges" in doubt
+    assert found.stage("check")["recordings"] == len(waves) + 1
+
+
+def test_a_run_is_whole_without_the_files_of_its_robot(tmp_path: Path) -> None:
+    """The robot is in the folder: neither name nor path is looked up again."""
+    closed = closed_arm(tmp_path)
+    (tmp_path / "arm.xml").unlink()
+    moved = (tmp_path / "run").rename(tmp_path / "elsewhere")
+    again = Run.open(moved)
+    assert again.robot.fingerprint() == closed.facts["robot"]["fingerprint"]
+    runpy.run_path(str(moved / "use.py"))
+    assert "identified" in str(again)

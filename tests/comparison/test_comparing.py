@@ -1,0 +1,176 @@
+"""compare(): one split, one judge, failures shown, finished work kept."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from gapless.comparison import comparing
+from gapless.comparison.comparing import compare
+from gapless.comparison.comparison import Comparison
+from gapless.comparison.methods import METHODS, Bench, merged, seeing_payload
+from gapless.errors import ArtifactError, DataError, NameMismatchError
+from gapless.recordings.recording import Recording
+from gapless.robots import Robot
+from gapless.worlds import MujocoWorld
+from gapless.worlds.world import World
+from hidden_pair import STEP, recorded
+
+TINY = {
+    "ours": {
+        "model": "mlp",
+        "members": 1,
+        "model_settings": {"sizes": [8]},
+        "trainer_settings": {"horizons": [0.2], "iterations": 6, "samples": 200},
+    },
+    "identify": {"fragments": 6},
+}
+
+
+@pytest.fixture(scope="module")
+def units(soft: Robot) -> list[Recording]:
+    """Two units that are alike, four motions each, unloaded and said so."""
+    names = [f"wave_{i}" for i in range(4)]
+    return [r for u in "12" for r in recorded(soft, names, seconds=3.0, unit=u, payloads={})]
+
+
+def asked(dataset: list[Recording], robot: Robot, *methods: str, **options: Any) -> Comparison:
+    """A comparison that takes no time."""
+    usual = {"seeds": 2, "horizons": (0.5,), "physics_step": STEP, "settings": TINY}
+    return compare(dataset, robot, methods, **{**usual, **options})
+
+
+def test_methods_are_judged_on_the_same_unseen_recordings(
+    units: list[Recording], pair: Robot, tmp_path: Path
+) -> None:
+    """Rows have figures by horizon and payload, times and seeds; identification is near perfect."""
+    torch.set_num_threads(1)
+    found = asked(units, pair, "identify", "ours", units=("2",))
+    assert [row.method for row in found.rows] == ["raw", "identify", "ours"]
+    assert found.reduction("identify") > 0.9 and found.improved("ours")
+    assert found["raw"].metric("mpjae", "0.5").seeds == 1
+    assert found["ours"].metric("mpjae", "0.5").seeds == 2
+    assert found["ours"].seconds.mean > found["identify"].seconds.mean
+    assert found.payloads == ("0 kg",)
+    assert found.facts["train"]["units"] == ["1"] and found.facts["held_out"]["units"] == ["2"]
+    assert not set(found.facts["train"]["motions"]) & set(found.facts["held_out"]["motions"])
+    found.to_json(tmp_path / "c.json")
+    rows = json.loads((tmp_path / "c.json").read_text())["rows"]
+    assert rows[1]["metrics"]["mpjae"]["0.5"]["reduction"] > 0.9 and rows[1]["improved"]
+
+
+def test_a_method_that_fails_or_does_not_improve_is_shown(
+    units: list[Recording], pair: Robot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others go on; the table names both."""
+
+    def failing(bench: Bench) -> World:
+        raise DataError("too few recordings")
+
+    def worse(bench: Bench) -> World:
+        robot = bench.world.robot
+        return bench.world.variant(robot=robot.with_joints(kp=3 * robot.joints.kp))
+
+    monkeypatch.setitem(METHODS, "asap", failing)
+    monkeypatch.setitem(METHODS, "gaponet", worse)
+    found = asked(units, pair, "asap", "gaponet")
+    assert found["asap"].failures == ("too few recordings",)
+    assert found["asap"].metric("mpjae", "0.5").seeds == 0
+    assert not found.improved("gaponet") and not found["gaponet"].failures
+    assert found.to_dict()["rows"][1]["metrics"]["mpjae"]["0.5"]["mean"] is None
+
+
+def test_a_stopped_comparison_goes_on(
+    units: list[Recording], pair: Robot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Finished scores are not made again; other questions are refused; --restart forgets."""
+    file, calls = tmp_path / ".c.progress", []
+
+    def slow(bench: Bench) -> World:
+        calls.append(bench.seed)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return bench.world
+
+    monkeypatch.setitem(METHODS, "asap", slow)
+    with pytest.raises(KeyboardInterrupt):
+        asked(units, pair, "asap", checkpoint=file)
+    assert asked(units, pair, "asap", checkpoint=file)["asap"].metric("mpjae", "0.5").seeds == 2
+    assert calls == [0, 1, 1]
+    with pytest.raises(ArtifactError, match=r"budget differ.*--restart"):
+        asked(units, pair, "asap", checkpoint=file, budget=1.0)
+    asked(units, pair, "asap", checkpoint=file, budget=1.0, restart=True)
+    assert calls == [0, 1, 1, 0, 1]
+    file.write_text("{")
+    asked(units, pair, checkpoint=file)
+
+
+def test_what_cannot_be_compared_is_refused(units: list[Recording], pair: Robot) -> None:
+    """A leak, an unknown method, nothing to judge by, no seed."""
+    with pytest.raises(DataError, match="both in the training and in the held-out"):
+        asked(units, pair, held_out=units[:1])
+    with pytest.raises(NameMismatchError, match="Did you mean 'asap'"):
+        asked(units, pair, "asp")
+    with pytest.raises(NameMismatchError, match="unknown method 'our'"):
+        asked(units, pair, settings={"our": {}})
+    with pytest.raises(DataError, match="nothing is held out"):
+        asked(units, pair, held_out=0.0)
+    with pytest.raises(DataError, match="seeds"):
+        asked(units, pair, seeds=0)
+
+
+def test_a_robot_that_moves_is_judged_by_its_bodies() -> None:
+    """ASAP's four metrics come first there, and joints after them."""
+    judge = comparing._Judge([], (0.25,), None, free=True)
+    assert judge.metrics == ("e_g_mpjpe", "e_mpjpe", "e_acc", "e_vel", "mpjae")
+
+
+@pytest.mark.parametrize("name", [n for n in METHODS if n not in ("raw", "identify", "asap-sysid")])
+def test_learned_methods_ask_for_models_and_trainers_that_exist(
+    name: str, units: list[Recording], pair: Robot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Names and settings of every method are known to `correct`."""
+    from gapless.comparison import methods
+    from gapless.corrections.correcting import CorrectSettings
+    from gapless.corrections.models import model_of
+    from gapless.corrections.training import trainer_of
+
+    seen = []
+
+    def correct(*_: Any, held_out: float, seed: int, watch: Any, **choices: Any) -> None:
+        chosen = CorrectSettings(**choices)
+        model_of(chosen.model, chosen.model_settings)
+        trainer_of(chosen.trainer, chosen.trainer_settings)
+        seen.append((chosen, held_out, seed))
+        raise DataError("enough")
+
+    monkeypatch.setattr(methods, "correct", correct)
+    monkeypatch.setattr(methods, "identify", lambda *_, **__: None)
+    bench = Bench(MujocoWorld(pair, 50), units, budget=7.0, seed=3)
+    with pytest.raises(DataError, match="enough"):
+        METHODS[name](bench)
+    ((chosen, held_out, seed),) = seen
+    assert (held_out, seed) == (0.0, 3)
+    if chosen.trainer == "ppo":
+        assert chosen.trainer_settings["seconds"] == 7.0
+
+
+def test_settings_are_merged_one_by_one() -> None:
+    """Settings of model and trainer keep what is not replaced; payloads are seen where stated."""
+    found = merged({"a": {"x": 1, "y": 2}, "b": 3}, {"a": {"y": 4}, "b": 5, "c": {"z": 6}})
+    assert found == {"a": {"x": 1, "y": 4}, "b": 5, "c": {"z": 6}}
+
+
+def test_payload_is_seen_where_every_recording_states_it(
+    units: list[Recording], waves: list[Recording]
+) -> None:
+    """And nowhere else, or where it is not wanted."""
+    assert seeing_payload("operator", units) == {"payload": True}
+    assert seeing_payload("mlp", units)["now"][-1] == "payload"
+    assert seeing_payload("gru", units, wanted=False) == {}
+    stated = all(w.conditions.payload_mass is not None for w in waves)
+    assert seeing_payload("operator", waves) == {"payload": stated}

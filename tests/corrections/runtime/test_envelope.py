@@ -1,0 +1,78 @@
+"""The envelope: all of a correction inside, less outside, nothing far away."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gapless.corrections.runtime.envelope import Envelope, watched
+from gapless.corrections.training.task import Task
+from gapless.corrections.training.untrained import contract_for, untrained
+
+SIGNALS = ("q", "dq", "error")
+
+
+def data(count: int = 4000, seed: int = 0) -> dict[str, np.ndarray]:
+    """Samples whose columns go together and have very different sizes."""
+    rng = np.random.default_rng(seed)
+    q = rng.normal(size=(count, 2))
+    return {"q": q, "dq": 5 * q[:, ::-1] + rng.normal(size=q.shape), "error": 0.1 * q}
+
+
+def test_most_of_the_data_is_inside() -> None:
+    """New data of the same kind is left alone."""
+    envelope = Envelope.around(data(), SIGNALS)
+    assert (envelope.weight(data(seed=1)) == 1).mean() > 0.98
+
+
+def test_the_weight_falls_to_nothing_outside() -> None:
+    """Steadily, the further the less."""
+    envelope = Envelope.around(data(), SIGNALS)
+    one = {k: v[:1] for k, v in data().items()}
+    far = [{k: v * s for k, v in one.items()} for s in (0.1, 3, 5, 7, 30)]
+    weights = np.array([envelope.weight(f)[0] for f in far])
+    assert weights[0] == 1
+    assert weights[-1] == 0
+    assert (np.diff(weights) <= 0).all()
+
+
+def test_an_unseen_combination_is_outside() -> None:
+    """Each column within its range, but not together."""
+    envelope = Envelope.around(data(), SIGNALS)
+    usual = {"q": np.ones((1, 2)), "dq": np.full((1, 2), 5.0), "error": np.full((1, 2), 0.1)}
+    odd = {**usual, "dq": np.full((1, 2), -5.0)}
+    assert envelope.weight(usual)[0] == 1
+    assert envelope.weight(odd)[0] == 0
+
+
+def test_what_never_changed_may_change_by_a_hair() -> None:
+    """A held joint that trembles is inside, one that moves is not."""
+    seen = data()
+    seen["q"][:, 1] = 0.3
+    envelope = Envelope.around({**seen, "payload": np.zeros((4000, 1))}, (*SIGNALS, "payload"))
+    one = {**{k: v.mean(axis=0)[None] for k, v in seen.items()}, "payload": np.zeros((1, 1))}
+    trembling = {**one, "q": one["q"] + [[0.0, 0.001]], "payload": np.full((1, 1), 0.01)}
+    assert envelope.weight(trembling)[0] == 1
+    assert envelope.weight({**one, "q": one["q"] + [[0.0, 0.3]]})[0] == 0
+    assert envelope.weight({**one, "payload": np.ones((1, 1))})[0] == 0
+
+
+def test_what_a_correction_sees_is_watched() -> None:
+    """Motion and error always; base and payload where it looks at them."""
+    assert watched(("q", "target")) == SIGNALS
+    assert watched(("q", "payload", "height")) == (*SIGNALS, "payload", "height")
+
+
+def test_a_simulator_that_is_off_is_still_inside(task: Task) -> None:
+    """The nominal robot starts off the plane in which the recordings lie: it is to be corrected."""
+    correction = untrained(contract_for(task.world, 50, model="mlp"), task)
+    windows = task.windows(1.0, 40, 3)
+    before = windows.before
+    play = task.world.rollout(
+        windows.start, windows.targets[:, before:], history=windows.targets[:, :before]
+    )
+    error = windows.targets[:, before:] - play.q[:, :-1]
+    assert correction.envelope is not None
+    weight = correction.envelope.weight(
+        {"q": play.q[:, :-1], "dq": play.dq[:, :-1], "error": error}
+    )
+    assert (weight == 1).mean() > 0.85
