@@ -18,6 +18,7 @@ import gapless
 SOURCE = Path(__file__).parents[1] / "src" / "gapless"
 ORDER = [
     "errors",
+    "verdict",
     "artifact",
     "printing",
     "robots",

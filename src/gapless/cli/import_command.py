@@ -73,6 +73,7 @@ def _summary(report: ImportReport) -> Table:
     dq = ", ".join(f"{n} {how}" for how, n in report.dq.items())
     rows = {
         "recordings": f"{report.recordings} of {report.logs} logs, {len(report.refused)} refused",
+        "motions": f"{report.motions} different commands; splits go by these",
         "length": f"{report.seconds:.1f} s at {report.rate} Hz",
         "masked samples": f"{masked} (of {report.samples})",
         "bridged frames": f"{report.interpolated} (up to three missing samples)",

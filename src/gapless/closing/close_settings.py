@@ -1,17 +1,20 @@
-"""What `close` chooses by itself, from what the recordings are of; all of it can be overruled."""
+"""How a gap is closed: what `close` sets by itself from what was recorded, unless told."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
+from gapless.corrections.correcting import CorrectSettings
 from gapless.corrections.models import model_of
-from gapless.errors import DataError, unknown
+from gapless.errors import DataError
+from gapless.identification import IdentifySettings
 from gapless.parameters import parameters_of
 from gapless.recordings.recording import Recording
+from gapless.recordings.splitting import SHARE
 from gapless.robots import Robot
 
 LOADED = ("strength", "damping", "armature", "frictionloss", "encoder_bias", "delay@all")
@@ -26,7 +29,7 @@ THOROUGH = {"horizons": (0.5, 1.0, 1.0), "samples": 16000, "noise": 0.05, "outli
 
 @dataclass(frozen=True)
 class CloseSettings:
-    """How a gap is closed.
+    """How a gap is closed; None leaves a setting to what suits the recordings.
 
     Attributes:
         parameters: what is identified.
@@ -36,60 +39,86 @@ class CloseSettings:
         model_settings: of the model.
         members: networks of its ensemble.
         trainer_settings: of the gradient trainer.
-        held_out: share of the motions that judge.
-        units: judge only by these units, and learn only from the others.
+        test: share of the motions that are held out and only reported.
+        choose: share of the others that decide what is kept.
+        units: test only on these units, and learn only from the others.
         physics_step: longest physics step, s.
         seed: of the split and the training.
     """
 
-    parameters: tuple[str, ...] = ("actuators",)
-    horizon: float = 1.0
+    parameters: tuple[str, ...] | None = None
+    horizon: float | None = None
     fragments: int = 48
     model: str = "actuator"
-    model_settings: dict[str, Any] = field(default_factory=dict)
+    model_settings: dict[str, Any] | None = None
     members: int = 2
-    trainer_settings: dict[str, Any] = field(default_factory=lambda: dict(GENTLE))
-    held_out: float = 0.25
+    trainer_settings: dict[str, Any] | None = None
+    test: float = SHARE
+    choose: float = SHARE
     units: tuple[str, ...] = ()
-    physics_step: float = 0.002
+    physics_step: float | None = None
     seed: int = 0
 
-    def with_others(self, others: dict[str, Any]) -> CloseSettings:
-        """The same with some overruled; names that do not exist are refused."""
-        known = [f.name for f in fields(self)]
-        for name in others:
-            if name not in known:
-                raise unknown("choice", name, known)
-        if others.get("model", self.model) != self.model:  # settings are those of a model
-            seen = "payload" in self.model_settings.get("now", ())
-            own = {"payload": seen} if others["model"] == "operator" else {}
-            others = {"model_settings": own, **others}
-        return replace(self, **others)
+    def suited_to(self, recordings: Sequence[Recording], robot: Robot) -> CloseSettings:
+        """The same with everything set, for a robot and what was recorded of it."""
+        usual = _usual(recordings, robot, self.model)
+        own = {f.name: getattr(self, f.name) for f in fields(self)}
+        found = replace(self, **{k: usual[k] for k in usual if own[k] is None})
+        found.refuse_unknown(robot)
+        return found
 
     def refuse_unknown(self, robot: Robot) -> None:
         """Refuse, before the work starts, names that do not exist."""
         from gapless.corrections.training import trainer_of
 
-        parameters_of(robot, self.parameters)
+        parameters_of(robot, self.parameters or ())
         model_of(self.model, self.model_settings)
         trainer_of("gradient", self.trainer_settings)
 
+    @property
+    def identification(self) -> IdentifySettings:
+        """How parameters are fitted."""
+        return IdentifySettings(
+            horizon=self.horizon or 1.0,
+            fragments=self.fragments,
+            physics_step=self.physics_step or 0.002,
+        )
 
-def suited(recordings: Sequence[Recording], robot: Robot) -> CloseSettings:
-    """Choices for a robot and what was recorded of it."""
-    found = CloseSettings(horizon=_horizon(recordings))
-    loads = _stated(recordings)
-    if loads is None:
-        # What a joint hangs below its target at the start tells what it carries.
-        seen = {"now": ("q", "dq", "error", "start_error")}
-        found = replace(found, model_settings=seen, trainer_settings=dict(THOROUGH))
-    elif loads:
+    @property
+    def correction(self) -> CorrectSettings:
+        """How what is left is learned."""
+        return CorrectSettings(
+            model=self.model,
+            model_settings=self.model_settings or {},
+            members=self.members,
+            horizon=self.horizon or 1.0,
+            trainer_settings=self.trainer_settings or {},
+        )
+
+
+def _usual(recordings: Sequence[Recording], robot: Robot, model: str) -> dict[str, Any]:
+    """What suits a robot and what was recorded of it."""
+    free, loads = robot.mount == "free", _stated(recordings)
+    horizon = _horizon(recordings)
+    found: dict[str, Any] = {
+        "parameters": ("actuators",),
+        "horizon": min(horizon, 0.5) if free else horizon,
+        "model_settings": {},
+        "trainer_settings": dict(GENTLE),
+        "physics_step": 0.004 if free else 0.002,
+    }
+    if loads:
         # A load sits at the mass centre of the link that holds it.
         held = [f"{kind}/{link}" for link in loads for kind in ("mass", "com_x", "com_y", "com_z")]
-        seen = {"now": ("q", "dq", "error", "payload")}
-        found = replace(found, parameters=(*LOADED, *held), model_settings=seen)
-    if robot.mount == "free":
-        found = replace(found, horizon=min(found.horizon, 0.5), physics_step=0.004)
+        found["parameters"] = (*LOADED, *held)
+    seen: tuple[str, ...] = ("payload",) if loads else ()
+    if loads is None:
+        # What a joint hangs below its target at the start tells what it carries.
+        seen, found["trainer_settings"] = ("start_error",), dict(THOROUGH)
+    if model == "operator":
+        found["model_settings"] = {"payload": bool(loads)}
+    elif seen:
+        found["model_settings"] = {"now": ("q", "dq", "error", *seen)}
     return found
 
 

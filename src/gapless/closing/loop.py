@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from gapless.artifact import write_json, write_text_atomic
-from gapless.closing.close_settings import CloseSettings, suited
+from gapless.closing.close_settings import CloseSettings
 from gapless.closing.run import Run
 from gapless.closing.steps import Steps, Watch
 from gapless.corrections.correcting import fingerprint
-from gapless.errors import DataError
 from gapless.recordings.checks import check_dataset
 from gapless.recordings.recording import Recording, Recordings
-from gapless.recordings.split import Split, divided
+from gapless.recordings.split import Split
+from gapless.recordings.splitting import split_recordings, usable
 from gapless.robots import Robot
 
 NAMED = 5
 """Recordings that a note names."""
-
-PIECES = 4
-"""Stretches that a single motion is cut into, so that one can be held out."""
 
 
 def close(
@@ -31,113 +28,88 @@ def close(
     robot: Robot,
     out: str | Path,
     *,
+    settings: CloseSettings | None = None,
     restart: bool = False,
     watch: Watch | None = None,
-    **others: Any,
 ) -> Run:
     """Close the gap between a robot and its simulator.
 
     Args:
         dataset: recordings of the robot, with commands.
         robot: the nominal robot.
-        out: folder of the run; the same call goes on where an earlier one was stopped.
+        out: folder of the run; the same call resumes one that was stopped.
+        settings: how; what it leaves open is set to suit the recordings.
         restart: forget an earlier run in that folder.
         watch: told how far it is.
-        others: fields of `CloseSettings` that are to be otherwise than `suited` has them.
     """
     say = watch or (lambda *_: None)
     say("check", "reading")
-    every = [dataset[i] for i in range(len(dataset))]
-    recordings, notes = usable(every)
-    chosen = suited(recordings, robot).with_others(others)
-    chosen.refuse_unknown(robot)
-    split = divided(recordings, chosen.held_out, chosen.units, chosen.seed)
-    notes += _doubts(split)
-    facts = _facts(dataset, recordings, robot, chosen, split, notes)
-    job = Steps(Run.begin(Path(out), robot, facts, restart), robot, chosen, split, say)
-    job.run.stage("check", lambda: check_dataset(every, robot).to_dict())
-    raw = job.run.stage("raw", lambda: job.measured(job.nominal, "raw", attribution=True))
-    identified = job.run.stage("identified", lambda: job.identified(raw))
-    corrected = job.run.stage("corrected", lambda: job.corrected(identified, raw))
-    job.run.stage("replays", job.replayed)
-    stages = {"raw": raw, "identified": identified, "corrected": corrected}
-    job.run.stage("summary", lambda: summary(stages, chosen))
-    _publish(job.run)
-    return job.run
-
-
-def usable(recordings: list[Recording]) -> tuple[list[Recording], list[str]]:
-    """Recordings fit for learning, and what people should know; a single motion is cut."""
-    found = [r for r in recordings if not r.provenance.get("flags") and r.target is not None]
-    if not found:
-        raise DataError("no recording can be used; see gapless check")
-    notes = _left_out([r for r in recordings if not any(r is f for f in found)])
-    if len({r.name for r in found}) > 1:
-        return found, notes
-    pieces = [
-        replace(r.clip(k * len(r) // PIECES, (k + 1) * len(r) // PIECES), name=f"{r.name}#{k + 1}")
-        for r in found
-        for k in range(PIECES)
-    ]
-    note = (
-        f"there is one motion only ({found[0].name}), so whole motions cannot be held out: it was "
-        f"cut into {PIECES} pieces, of which one judges. Record other motions to be sure"
+    every = list(dataset)
+    recordings = usable(every)
+    how = (settings or CloseSettings()).suited_to(recordings, robot)
+    split = split_recordings(
+        recordings, test=how.test, choose=how.choose, units=how.units, seed=how.seed
     )
-    return pieces, [*notes, note]
+    notes = [*_left_out(every, recordings), *split.notes, *_doubts(split)]
+    facts = _facts(dataset, recordings, robot, how, split, notes)
+    steps = Steps(Run.begin(Path(out), robot, facts, restart), robot, how, split, say)
+    run = steps.run
+    run.stage("check", lambda: check_dataset(every, robot).to_dict())
+    raw = run.stage("raw", lambda: steps.measured(steps.nominal, "raw", attribution=True))
+    identified = run.stage("identified", steps.identified)
+    corrected = run.stage("corrected", lambda: steps.corrected(identified["kept"]))
+    run.stage("replays", steps.replayed)
+    stages = {"raw": raw, "identified": identified, "corrected": corrected}
+    run.stage("summary", lambda: summary(stages, how))
+    _publish(run)
+    return run
 
 
-def _left_out(recordings: list[Recording]) -> list[str]:
+def _left_out(every: list[Recording], used: list[Recording]) -> list[str]:
     """Which recordings are not used, and why."""
-    if not recordings:
-        return []
+    known = {id(r) for r in used}
     why = [
-        f"{r.name} ({', '.join(r.provenance.get('flags') or ['no commands'])})" for r in recordings
+        f"{r.name} ({', '.join(r.provenance.get('flags') or ['no commands'])})"
+        for r in every
+        if id(r) not in known
     ]
+    if not why:
+        return []
     more = f" and {len(why) - NAMED} more" if len(why) > NAMED else ""
     return [f"left out: {', '.join(why[:NAMED])}{more}; gapless check says what is wrong with them"]
 
 
 def _doubts(split: Split) -> list[str]:
-    judges = {r.name for r in split.held_out}
-    if len(judges) > 1:
+    names = split.motions["test"]
+    if len(names) != 1:
         return []
     return [
-        f"one motion judges ({judges.pop()}): with another one (--set seed=1) the figures may be "
-        "quite different. Record more motions to be sure"
+        f"only one held-out motion ({names[0]}): with another one (--set seed=1) the figures may "
+        "be quite different. Record more motions to be sure"
     ]
 
 
-def summary(stages: dict[str, dict[str, Any]], chosen: CloseSettings) -> dict[str, Any]:
-    """Error of each stage, over all and by payload, and whether it was kept."""
+def summary(stages: dict[str, dict[str, Any]], how: CloseSettings) -> dict[str, Any]:
+    """Error of each stage on the held-out motions, over all and by payload; what was kept."""
     rows = {}
     for name, found in stages.items():
-        if "gap" not in found:
-            rows[name] = {"kept": False, "why": found.get("why", "")}
-            continue
-        at = next(s for s in found["gap"]["summary"] if s["horizon"] == chosen.horizon)
-        payloads = {load: mean["value"] for load, mean in at["by"]["payload"].items()}
-        rows[name] = {
-            "error": found["error"],
-            "payloads": payloads,
-            "kept": found.get("kept", True),
-            "why": found.get("why", ""),
-        }
-    return {"horizon": chosen.horizon, "metric": "mpjae", "unit": "rad", "rows": rows}
+        rows[name] = {"kept": found.get("kept", True), "why": found.get("why", "")}
+        rows[name]["choose"] = found.get("choose")
+        if "gap" in found:
+            at = next(s for s in found["gap"]["summary"] if s["horizon"] == how.horizon)
+            payloads = {load: mean["value"] for load, mean in at["by"]["payload"].items()}
+            rows[name] |= {"error": found["error"], "payloads": payloads}
+    return {"horizon": how.horizon, "metric": "replay_error", "unit": "rad", "rows": rows}
 
 
 def _facts(
     dataset: Recordings,
     recordings: list[Recording],
     robot: Robot,
-    chosen: CloseSettings,
+    how: CloseSettings,
     split: Split,
     notes: list[str],
 ) -> dict[str, Any]:
-    names = {
-        "train": sorted({r.name for r in (*split.train, *split.validation)}),
-        "held_out": sorted({r.name for r in split.held_out}),
-    }
-    choices = {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(chosen).items()}
     return _as_json(
         {
             "robot": {
@@ -154,8 +126,8 @@ def _facts(
                 "seconds": round(sum(r.duration for r in recordings), 1),
                 "fingerprint": fingerprint(recordings),
             },
-            "choices": choices,
-            "split": names,
+            "settings": asdict(how),
+            "split": split.to_dict(),
             "notes": notes,
         }
     )

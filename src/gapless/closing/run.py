@@ -18,7 +18,7 @@ from gapless.robots import Robot
 from gapless.robots.saved import load_robot, save_robot
 from gapless.worlds.mujoco_world import MujocoWorld
 
-FORMAT = "gapless run 1"
+FORMAT = "gapless run 2"
 FACTS, CALIBRATION, CORRECTION = "run.json", "calibration.json", "correction"
 REPLAYS, ROBOT = "replays.npz", "robot"
 
@@ -29,7 +29,7 @@ class Run(PrintsAsTables):
 
     Attributes:
         path: of the folder.
-        facts: robot, data, choices, split, software.
+        facts: robot, data, settings, split, software.
     """
 
     path: Path
@@ -37,7 +37,7 @@ class Run(PrintsAsTables):
 
     @classmethod
     def begin(cls, path: Path, robot: Robot, facts: dict[str, Any], restart: bool = False) -> Run:
-        """Begin a run, or go on with one that asked the same.
+        """Begin a run, or resume one that asked the same.
 
         The robot is copied into the folder: a run is whole on any machine.
 
@@ -99,7 +99,7 @@ class Run(PrintsAsTables):
 
     @property
     def calibration(self) -> Calibration | None:
-        """The identified figures, where they help."""
+        """The identified parameters, where they help."""
         kept = self.stage("identified").get("kept")
         return Calibration.load(self.path / CALIBRATION) if kept else None
 
@@ -117,10 +117,8 @@ class Run(PrintsAsTables):
 
     def world(self) -> CorrectedWorld:
         """The simulator that behaves like the robot."""
-        choices, correction = self.facts["choices"], self.correction
-        bare = MujocoWorld(
-            self.robot, self.facts["data"]["rate"], physics_step=choices["physics_step"]
-        )
+        step, correction = self.facts["settings"]["physics_step"], self.correction
+        bare = MujocoWorld(self.robot, self.facts["data"]["rate"], physics_step=step)
         return CorrectedWorld(bare, self.calibration, [correction] if correction else [])
 
     def __rich__(self) -> Any:

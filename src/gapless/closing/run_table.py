@@ -15,13 +15,14 @@ def summary_table(run: Run) -> Table | Text:
     """Raw, identified and corrected: error and reduction, over all and by payload."""
     found = run.summary
     if not found:
-        return Text(f"{run.path} is not finished; the same gapless close goes on with it")
+        return Text(f"{run.path} is not finished; the same gapless close resumes it")
     rows = found["rows"]
     loads = [p for p in rows["raw"]["payloads"] if len(rows["raw"]["payloads"]) > 1]
-    count = len(run.facts["split"]["held_out"])
+    count = len(run.facts["split"]["test"])
     table = Table(
-        title=f"mean joint error over {found['horizon']:g} s on {count} "
-        f"{'motion' if count == 1 else 'motions'} that taught nothing"
+        title=f"replay error over {found['horizon']:g} s on {count} held-out "
+        f"{'motion' if count == 1 else 'motions'}",
+        caption=_caption(run.facts["split"]),
     )
     table.add_column("simulator")
     for column in ("all", *loads):
@@ -32,6 +33,11 @@ def summary_table(run: Run) -> Table | Text:
         remark = [Text(_remark(row), style="dim")] if _remark(row) else []
         table.add_row(name, *_cells(row, rows["raw"], loads), *remark)
     return table
+
+
+def _caption(split: dict[str, Any]) -> str:
+    choosers = f"{len(split['choose'])} others" if split["choose"] else "each in turn"
+    return f"{len(split['learn'])} motions taught, {choosers} decided what is kept"
 
 
 def _cells(row: dict[str, Any], raw: dict[str, Any], loads: list[str]) -> list[str]:

@@ -12,13 +12,14 @@ from gapless.closing.close_settings import CloseSettings
 from gapless.closing.run import CALIBRATION, CORRECTION, REPLAYS, Run
 from gapless.corrections import CorrectedWorld, Correction, correct
 from gapless.errors import GaplessError
-from gapless.identification import Calibration, IdentifySettings, identify
-from gapless.measurement import Gap, measure, side_by_side
+from gapless.identification import Calibration, identify
+from gapless.measurement import measure, side_by_side
 from gapless.measurement.replay import FULL, replay
 from gapless.measurement.side_by_side import save_side_by_side
 from gapless.recordings.recording import Recording
 from gapless.recordings.split import Split
 from gapless.robots import Robot
+from gapless.verdict import Verdict
 from gapless.worlds.mujoco_world import MujocoWorld
 from gapless.worlds.world import World
 
@@ -36,91 +37,84 @@ class Steps:
     Attributes:
         run: the folder.
         robot: the nominal one.
-        chosen: how the gap is closed.
+        how: the gap is closed.
         split: the recordings by their use.
         say: told how far a stage is.
     """
 
     run: Run
     robot: Robot
-    chosen: CloseSettings
+    how: CloseSettings
     split: Split
     say: Watch
 
     @property
     def nominal(self) -> MujocoWorld:
         """The simulator as it was."""
-        return MujocoWorld(self.robot, self.train[0].rate, physics_step=self.chosen.physics_step)
+        step = self.how.physics_step or 0.002
+        return MujocoWorld(self.robot, self.split.learn[0].rate, physics_step=step)
 
     def world(self, calibration: Calibration | None, *corrections: Correction) -> CorrectedWorld:
         """The simulator with what was found."""
         return CorrectedWorld(self.nominal, calibration, corrections)
 
     @property
-    def train(self) -> list[Recording]:
-        """All that does not judge."""
-        chosen = {id(r): r for r in (*self.split.train, *self.split.validation)}
-        return list(chosen.values())
+    def horizon(self) -> float:
+        """Seconds that are fitted, learned and reported."""
+        return self.how.horizon or 1.0
 
     def measured(self, world: World, stage: str, attribution: bool = False) -> dict[str, Any]:
-        """The gap on the motions that judge."""
+        """The gap on the held-out motions, which is only reported."""
         self.say(stage, "measuring")
-        horizons = [h for h in (0.25, 0.5, 1.0) if h < self.chosen.horizon]
-        gap: Gap = measure(
-            self.split.held_out,
+        horizons = [h for h in (0.25, 0.5, 1.0) if h < self.horizon]
+        gap = measure(
+            self.split.test,
             world,
-            horizons=(*horizons, self.chosen.horizon, "full"),
+            horizons=(*horizons, self.horizon, "full"),
             attribution=attribution,
         )
-        return {"gap": gap.to_dict(), "error": gap.mean("mpjae", self.chosen.horizon).value}
+        return {"gap": gap.to_dict(), "error": gap.mean("replay_error", self.horizon).value}
 
-    def identified(self, raw: dict[str, Any]) -> dict[str, Any]:
-        """Figures, and what is left of the gap with them."""
+    def identified(self) -> dict[str, Any]:
+        """Parameters, and what is left of the gap with them."""
         file = self.run.path / CALIBRATION
-        settings = IdentifySettings(
-            horizon=self.chosen.horizon,
-            fragments=self.chosen.fragments,
-            physics_step=self.chosen.physics_step,
-        )
         try:
             if not file.exists():
                 identify(
-                    self.train,
+                    self.split.without_test(),
                     self.robot,
-                    self.chosen.parameters,
-                    held_out=self.split.held_out,
-                    keep_anyway=True,  # it is judged below, and kept to be looked at
-                    settings=settings,
+                    self.how.parameters or (),
+                    keep_anyway=True,  # kept to be looked at; the verdict is below
+                    settings=self.how.identification,
                     checkpoint=self.run.path / ".calibration.progress",
                     watch=lambda stage, p: self.say("identified", f"{stage}, {p.error:.5f} rad"),
                 ).save(file)
         except GaplessError as error:
             return {"kept": False, "why": str(error)}
-        left = self.measured(self.world(Calibration.load(file)), "identified")
-        return {**left, **_verdict(left["error"], raw["error"])}
+        found = Calibration.load(file)
+        return {**self.measured(self.world(found), "identified"), **kept_by(found.choose)}
 
-    def corrected(self, identified: dict[str, Any], raw: dict[str, Any]) -> dict[str, Any]:
-        """A correction of what figures do not express, and what is left of the gap with it."""
+    def corrected(self, calibrated: bool) -> dict[str, Any]:
+        """A correction of what parameters do not express, and what is left of the gap with it."""
         folder = self.run.path / CORRECTION
-        calibration = Calibration.load(self.run.path / CALIBRATION) if identified["kept"] else None
-        before = identified["error"] if identified["kept"] else raw["error"]
+        calibration = Calibration.load(self.run.path / CALIBRATION) if calibrated else None
         try:
             if not folder.exists():
                 self._learned(calibration).save(folder)
         except GaplessError as error:
             return {"kept": False, "why": str(error)}
-        world = self.world(calibration, Correction.load(folder))
+        found = Correction.load(folder)
+        world = self.world(calibration, found)
         left = self.measured(world, "corrected")
-        usage = world.usage[0].to_dict()
-        return {**left, **_verdict(left["error"], before), "usage": usage}
+        return {**left, **kept_by(found.choose), "usage": world.usage[0].to_dict()}
 
     def replayed(self) -> dict[str, Any]:
         """Some held-out recordings beside each simulator, and what the correction did in each."""
         self.say("replays", "playing")
-        chosen = spread(self.split.held_out, CLIPS)
+        chosen = spread(list(self.split.test), CLIPS)
         worlds = self._worlds()
         full = self.robot.mount != "free"  # on a floor, small differences soon grow into falls
-        clips = side_by_side(chosen, worlds, FULL if full else self.chosen.horizon)
+        clips = side_by_side(chosen, worlds, FULL if full else self.horizon)
         save_side_by_side(self.run.path / REPLAYS, clips)
         used = [self._used(r) for r in chosen] if "corrected" in worlds else []
         return {"clips": [c.name for c in clips], "usage": used}
@@ -142,18 +136,14 @@ class Steps:
 
     def _learned(self, calibration: Calibration | None) -> Correction:
         return correct(
-            self.train,
+            self.split.without_test(),
             self.nominal,
             calibration,
-            held_out=0.0,
-            seed=self.chosen.seed,
+            settings=self.how.correction,
+            seed=self.how.seed,
+            keep_anyway=True,  # kept to be looked at, too
             checkpoint=self.run.path / ".correction.progress",
             watch=lambda done, *_: self.say("corrected", f"training, {done:.0%}"),
-            model=self.chosen.model,
-            model_settings=self.chosen.model_settings,
-            members=self.chosen.members,
-            horizon=self.chosen.horizon,
-            trainer_settings=self.chosen.trainer_settings,
         )
 
 
@@ -172,7 +162,9 @@ def spread(recordings: list[Recording], most: int) -> list[Recording]:
     return [r.clip(0, min(len(r), round(LONGEST * r.rate))) for r in picked]
 
 
-def _verdict(after: float, before: float) -> dict[str, Any]:
-    better = after < before
-    why = "" if better else f"held-out error {after:.5f} rad, {before:.5f} rad without it"
-    return {"kept": better, "why": why}
+def kept_by(verdict: Verdict | None) -> dict[str, Any]:
+    """Whether the choosing motions keep a step; what nothing chose is not kept."""
+    if verdict is None:
+        return {"kept": False, "why": "no motion could choose", "choose": None}
+    why = "" if verdict.improved else f"choosing motions: replay error {verdict}"
+    return {"kept": verdict.improved, "why": why, "choose": verdict.to_dict()}

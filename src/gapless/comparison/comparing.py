@@ -16,7 +16,8 @@ from gapless.measurement import measure
 from gapless.measurement.measuring import HORIZONS
 from gapless.measurement.replay import Horizon
 from gapless.recordings.recording import Recording, Recordings
-from gapless.recordings.split import Split, divided
+from gapless.recordings.split import Split
+from gapless.recordings.splitting import as_split
 from gapless.robots import Robot
 from gapless.worlds.mujoco_world import MujocoWorld
 
@@ -26,12 +27,10 @@ Told = Callable[[str, int, float], None]
 
 
 def compare(
-    dataset: Recordings,
+    data: Split | Recordings,
     robot: Robot,
     methods: Sequence[str] = tuple(METHODS),
     *,
-    held_out: Recordings | float = 0.25,
-    units: Sequence[str] = (),
     seeds: int = 3,
     seed: int = 0,
     horizons: Sequence[Horizon] = HORIZONS,
@@ -47,20 +46,18 @@ def compare(
     """Compare methods on one split.
 
     Args:
-        dataset: recordings to learn from, and, where `held_out` is a share, to judge by.
+        data: a split of recordings, or all, which are then split as `Dataset.split` does.
         robot: the nominal robot.
         methods: keys of `comparison.methods.METHODS`; the raw simulator is always measured.
-        held_out: recordings to judge by, or the share of motions to keep back.
-        units: judge only by these units, and train only on the others.
         seeds: trainings of each method that draws anything.
-        seed: of the split, and of the first training.
+        seed: of the first training.
         horizons: seconds that are judged, or "full".
         horizon: seconds of an episode in training.
         budget: seconds that reinforcement learning may take.
         windows: at most this many windows of each recording are judged; None takes all.
         physics_step: longest physics step, s.
-        settings: method -> other fields of its `Choices` (or `Settings`, where it identifies).
-        checkpoint: file that keeps what is finished; the same call goes on from it.
+        settings: method -> other fields of its `CorrectSettings` (or `IdentifySettings`).
+        checkpoint: file that keeps what is finished; the same call resumes from it.
         restart: forget that.
         watch: told how far it is.
     """
@@ -68,13 +65,12 @@ def compare(
     refuse_unknown([*names, *(settings or {})])
     if seeds < 1:
         raise DataError(f"seeds is {seeds}; expected 1 or more")
-    split = divided(dataset, held_out, units, seed)
-    if not split.held_out:
-        raise DataError("nothing is held out to judge by; give a share, motions or recordings")
-    train = _all_training(split)
-    world = MujocoWorld(robot, train[0].rate, physics_step=physics_step)
-    bench = Bench(world, train, horizon, budget, settings=settings or {})
-    judge = _Judge(split.held_out, tuple(horizons), windows, robot.mount == "free")
+    split = as_split(data)
+    if not len(split.test):
+        raise DataError("nothing is held out to test on; give a share, motions or recordings")
+    world = MujocoWorld(robot, split.learn[0].rate, physics_step=physics_step)
+    bench = Bench(world, _seen(split), horizon, budget, settings=settings or {})
+    judge = _Judge(list(split.test), tuple(horizons), windows, robot.mount == "free")
     kept = _Kept(checkpoint, _question(bench, judge, seed), restart)
     rows = []
     for name in names:
@@ -84,18 +80,18 @@ def compare(
             for s in each
         ]
         rows.append(Row(name, tuple(scores)))
-    facts = _facts(bench, judge, seeds, seed)
+    facts = {"split": split.to_dict(), **_facts(bench, judge, seeds, seed)}
     return Comparison(tuple(rows), judge.metrics, tuple(map(str, judge.horizons)), facts)
 
 
-def _all_training(split: Split) -> list[Recording]:
-    """Every recording that is not judged by; each method keeps back what it needs for choosing."""
-    learned = {id(r) for r in split.train}
-    return [*split.train, *(r for r in split.validation if id(r) not in learned)]
+def _seen(split: Split) -> Split:
+    """What methods learn from and choose by; what cross-validation would decide is not asked."""
+    seen = split.without_test()
+    return replace(seen, folds=()) if seen.cross_validated else seen
 
 
 class _Judge:
-    """The recordings that no method saw, and how they are replayed."""
+    """The held-out recordings, and how they are replayed."""
 
     def __init__(
         self,
@@ -174,7 +170,8 @@ def _question(bench: Bench, judge: _Judge, seed: int) -> dict[str, Any]:
 
     found = {
         "world": bench.world.identity.key,
-        "training recordings": fingerprint(bench.train),
+        "learning recordings": fingerprint(bench.split.learn),
+        "choosing recordings": fingerprint(bench.split.choose),
         "held-out recordings": fingerprint(judge.recordings),
         "horizons": [*map(str, judge.horizons), judge.windows],
         "training horizon": bench.horizon,
@@ -190,8 +187,9 @@ def _facts(bench: Bench, judge: _Judge, seeds: int, seed: int) -> dict[str, Any]
     return {
         "robot": bench.world.robot.name,
         "identity": asdict(bench.world.identity),
-        "train": _described(bench.train),
-        "held_out": _described(judge.recordings),
+        "learn": _described(bench.split.learn),
+        "choose": _described(bench.split.choose),
+        "test": _described(judge.recordings),
         "seeds": seeds,
         "seed": seed,
         "budget": bench.budget,
@@ -201,10 +199,9 @@ def _facts(bench: Bench, judge: _Judge, seeds: int, seed: int) -> dict[str, Any]
     }
 
 
-def _described(recordings: Sequence[Recording]) -> dict[str, Any]:
+def _described(recordings: Recordings) -> dict[str, Any]:
     return {
         "recordings": len(recordings),
         "seconds": round(sum(r.duration for r in recordings), 1),
-        "motions": list(dict.fromkeys(r.name for r in recordings)),
         "units": sorted({str(r.conditions.unit) for r in recordings}),
     }

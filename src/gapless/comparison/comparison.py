@@ -1,4 +1,4 @@
-"""A Comparison: what each method reached on recordings that none of them saw."""
+"""A Comparison: what each method reached on held-out motions."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from gapless.artifact import write_json
 from gapless.measurement.gap import Gap
 from gapless.printing import PrintsAsTables
 
-JOINT, BODIES = ("mpjae",), ("e_g_mpjpe", "e_mpjpe", "e_acc", "e_vel")
+JOINT, BODIES = ("replay_error",), ("e_g_mpjpe", "e_mpjpe", "e_acc", "e_vel")
 """Metrics of every robot, and of one whose base moves."""
 
 UNITS = {
-    "mpjae": "rad",
+    "replay_error": "rad",
     "e_g_mpjpe": "mm",
     "e_mpjpe": "mm",
     "e_acc": "mm/frame²",
@@ -52,7 +52,7 @@ class Score:
         seed: of the training.
         seconds: that it took, without being judged.
         metrics: metric -> horizon -> mean over recordings.
-        payloads: payload -> horizon -> MPJAE, rad.
+        payloads: payload -> horizon -> replay error, rad.
         diverged: windows whose simulation diverged.
         failed: why there are no figures.
     """
@@ -69,7 +69,7 @@ class Score:
         """The score of a measured gap."""
         loads: dict[str, dict[str, float | None]] = {}
         for horizon in gap.horizons:
-            for load, mean in gap.by("payload", "mpjae", horizon).items():
+            for load, mean in gap.by("payload", "replay_error", horizon).items():
                 loads.setdefault(load, {})[str(horizon)] = _plain(mean.value)
         return cls(
             seed,
@@ -92,7 +92,7 @@ class Row:
         return Spread.of([s.metrics.get(metric, {}).get(horizon) for s in self.scores])
 
     def payload(self, payload: str, horizon: str) -> Spread:
-        """MPJAE of one payload over seeds, rad."""
+        """Replay error of one payload over seeds, rad."""
         return Spread.of([s.payloads.get(payload, {}).get(horizon) for s in self.scores])
 
     @property
@@ -117,7 +117,7 @@ class Comparison(PrintsAsTables):
 
     Attributes:
         rows: in the order they were asked for.
-        metrics: that were measured; the first decides what an improvement is.
+        metrics: that were measured, one table each.
         horizons: as text, in the order they were asked for.
         facts: recordings, split, seeds, budget and software.
     """
@@ -129,7 +129,7 @@ class Comparison(PrintsAsTables):
 
     @property
     def payloads(self) -> tuple[str, ...]:
-        """That the judging recordings carried."""
+        """That the held-out recordings carried."""
         return tuple(sorted({p for r in self.rows for s in r.scores for p in s.payloads}))
 
     def __getitem__(self, method: str) -> Row:
@@ -145,8 +145,8 @@ class Comparison(PrintsAsTables):
         return 1 - after / before if before else math.nan
 
     def improved(self, method: str) -> bool:
-        """Whether a method lowers the first metric over every horizon."""
-        return all(self.reduction(method, horizon=h) > 0 for h in self.horizons)
+        """Whether a method lowers the replay error, divergence included, over every horizon."""
+        return all(self.reduction(method, "replay_error", h) > 0 for h in self.horizons)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types; what is not known is null."""

@@ -12,7 +12,7 @@ from rich.text import Text
 from gapless.comparison.comparison import UNITS, Comparison, Row, Spread
 
 LABELS = {
-    "mpjae": "MPJAE",
+    "replay_error": "replay error",
     "e_g_mpjpe": "E_g-mpjpe",
     "e_mpjpe": "E_mpjpe",
     "e_acc": "E_acc",
@@ -34,7 +34,7 @@ def comparison_tables(found: Comparison) -> Group:
 
 
 def _metric_table(found: Comparison, metric: str) -> Table:
-    title = f"{LABELS[metric]} ({UNITS[metric]}) on held-out recordings, ± std over seeds"
+    title = f"{LABELS[metric]} ({UNITS[metric]}) on held-out motions, ± std over seeds"
     table = Table(title=title, title_justify="left", min_width=len(title) + 2)
     table.add_column("method", no_wrap=True)
     for horizon in found.horizons:
@@ -49,7 +49,7 @@ def _metric_table(found: Comparison, metric: str) -> Table:
 
 def _payload_table(found: Comparison, horizon: str) -> Table:
     length = "full clip" if horizon == "full" else f"{horizon} s"
-    title = f"MPJAE (rad) by payload, {length}"
+    title = f"replay error (rad) by payload, {length}"
     table = Table(title=title, title_justify="left", min_width=len(title) + 2)
     table.add_column("method", no_wrap=True)
     for payload in found.payloads:

@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gapless.corrections.corrected_world import CorrectedWorld
-from gapless.corrections.correcting import correct
+from gapless.corrections.correcting import CorrectSettings, correct
 from gapless.corrections.models import MODELS
 from gapless.corrections.runtime.signals import BASE
 from gapless.corrections.training.trainer import Watch
 from gapless.errors import unknown
 from gapless.identification import Calibration, IdentifySettings, identify
-from gapless.recordings.recording import Recording
+from gapless.recordings.recording import Recordings
+from gapless.recordings.split import Split
 from gapless.worlds.mujoco_world import MujocoWorld
 from gapless.worlds.world import World
 
@@ -32,7 +33,7 @@ class Bench:
 
     Attributes:
         world: the nominal robot.
-        train: recordings to learn from.
+        split: recordings to learn from and to choose by; none to test on.
         horizon: seconds of an episode.
         budget: seconds that reinforcement learning may take.
         seed: of everything a method draws.
@@ -42,7 +43,7 @@ class Bench:
     """
 
     world: MujocoWorld
-    train: Sequence[Recording]
+    split: Split
     horizon: float = 1.0
     budget: float = 600.0
     seed: int = 0
@@ -53,7 +54,7 @@ class Bench:
     def identified(
         self, name: str, parameters: str | Sequence[str] = "actuators", **settings: Any
     ) -> World:
-        """The world with the figures that a method identifies."""
+        """The world with the parameters that a method identifies."""
         calibration, _ = self.calibration(name, parameters, **settings)
         return CorrectedWorld(self.world, calibration).world
 
@@ -66,7 +67,8 @@ class Bench:
             own = {"horizon": self.horizon / 2, "fragments": 48} if self.base else {}
             own = {"horizon": self.horizon, **own, **settings, **self.settings.get(name, {})}
             how = IdentifySettings(**{"physics_step": self.world.timestep, **own})
-            found = identify(self.train, self.world.robot, parameters, held_out=0.0, settings=how)
+            robot = self.world.robot
+            found = identify(self.split, robot, parameters, settings=how, keep_anyway=True)
             self.calibrations[name] = found, time.perf_counter() - began
         return self.calibrations[name]
 
@@ -79,16 +81,16 @@ class Bench:
     ) -> CorrectedWorld:
         """The world with a correction that is trained by these choices."""
         chosen = merged({"horizon": self.horizon, **choices}, self.settings.get(name, {}))
-        seen = seeing_payload(chosen.get("model", "operator"), self.train, payload)
+        seen = seeing_payload(chosen.get("model", "operator"), self.split.learn, payload)
         chosen["model_settings"] = seen | chosen.get("model_settings", {})
         correction = correct(
-            self.train,
+            self.split,
             self.world,
             calibration,
-            held_out=0.0,
+            settings=CorrectSettings(**chosen),
             seed=self.seed,
+            keep_anyway=True,  # what a method made is shown, whatever it is worth
             watch=self.watch,
-            **chosen,
         )
         return CorrectedWorld(self.world, calibration, [correction])
 
@@ -111,9 +113,7 @@ def merged(choices: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, A
     return found
 
 
-def seeing_payload(
-    model: str, recordings: Sequence[Recording], wanted: bool = True
-) -> dict[str, Any]:
+def seeing_payload(model: str, recordings: Recordings, wanted: bool = True) -> dict[str, Any]:
     """Settings with which a model looks at the payload, where every recording states it."""
     seen = wanted and all(r.conditions.payload_mass is not None for r in recordings)
     if model == "operator":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -17,20 +17,21 @@ from gapless.corrections.training import TrainingSession, trainer_of
 from gapless.corrections.training.task import Task
 from gapless.corrections.training.trainer import Watch
 from gapless.corrections.training.untrained import contract_for, refuse_too_few, untrained
-from gapless.errors import GaplessError
+from gapless.errors import DataError, GaplessError
 from gapless.identification.calibration import Calibration
-from gapless.identification.estimate import HeldOut
 from gapless.learning.checkpoint import Checkpoint
-from gapless.measurement.judge import replay_rmse
-from gapless.recordings.recording import Recording, Recordings
-from gapless.recordings.split import Split, divided
+from gapless.measurement.judge import judged
+from gapless.recordings.recording import Recordings
+from gapless.recordings.split import Fold, Split
+from gapless.recordings.splitting import as_split, split_recordings
 from gapless.robots import Robot
+from gapless.verdict import Verdict
 from gapless.worlds.mujoco_world import MujocoWorld
 from gapless.worlds.world import World
 
 
 class CorrectionRefusedError(GaplessError):
-    """A correction that makes no held-out replay better.
+    """A correction that does not improve the choosing motions.
 
     Attributes:
         correction: what was learned all the same.
@@ -38,12 +39,10 @@ class CorrectionRefusedError(GaplessError):
 
     def __init__(self, correction: Correction) -> None:
         self.correction = correction
-        held = correction.held_out
-        assert held is not None
         super().__init__(
-            f"the correction does not improve replays it was not trained on: {held.before:.5f} rad "
-            f"without, {held.after:.5f} rad with it; it is refused. Train on more varied motions, "
-            "fewer joints (--joints) or a smaller model; --keep-anyway keeps it all the same"
+            "the correction does not improve replays of motions it was not trained on: "
+            f"{correction.choose}; it is refused. Train on more varied motions, fewer joints "
+            "(--joints) or a smaller model; --keep-anyway keeps it all the same"
         )
 
 
@@ -80,73 +79,131 @@ class CorrectSettings:
 
 
 def correct(
-    dataset: Recordings,
+    data: Split | Recordings,
     robot: Robot | World,
     calibration: Calibration | None = None,
     *,
-    held_out: Recordings | float = 0.25,
-    units: Sequence[str] = (),
-    seen: Collection[str] = (),
+    settings: CorrectSettings | None = None,
     seed: int = 0,
     keep_anyway: bool = False,
     checkpoint: Path | None = None,
     restart: bool = False,
     watch: Watch | None = None,
-    **choices: Any,
 ) -> Correction:
     """Learn what a simulator lacks to repeat recordings.
 
     Args:
-        dataset: recordings of the robot, with commands.
+        data: recordings of the robot, with commands: a split of them, or all, which are then split
+            as the calibration's were, or as `Dataset.split` does.
         robot: the nominal robot, or a world of it.
-        calibration: figures that the correction is learned on top of.
-        held_out: recordings to judge by, or the share of motions to keep back.
-        units: judge only by these units, and train only on the others.
-        seen: motions that a world's figures were fitted to, those of the calibration included; they
-            are kept back only where others do not suffice.
-        seed: of the split, the weights and the training.
-        keep_anyway: return a correction even where held-out replays do not improve.
-        checkpoint: file that keeps progress; the same call goes on from it.
+        calibration: parameters that the correction is learned on top of.
+        settings: what is learned, and how.
+        seed: of the weights and the training.
+        keep_anyway: return a correction even where the choosing motions do not improve.
+        checkpoint: file that keeps progress; the same call resumes from it.
         restart: forget that progress.
         watch: told how far it is; see `gapless.corrections.training.trainer.Watch`.
-        choices: fields of `CorrectSettings`.
 
     Raises:
-        CorrectionRefusedError: held-out replays are no better; it carries the correction.
+        CorrectionRefusedError: replays of the choosing motions are no better; it carries the
+            correction.
     """
     began = time.perf_counter()
-    chosen = CorrectSettings(**choices)
-    split = divided(dataset, held_out, units, seed, {*seen, *fitted_motions(calibration)})
-    world = world_for(robot, calibration, split.train[0].rate)
-    contract = contract_for(
-        world,
-        split.train[0].rate,
-        model=chosen.model,
-        settings=chosen.model_settings,
-        head=chosen.head,
-        joints=chosen.joints,
-        bound=chosen.bound,
-        rate_limit=chosen.rate_limit,
-        hold=chosen.hold,
-        members=chosen.members,
+    how = settings or CorrectSettings()
+    split = split_for(data, calibration)
+    training = _Training(robot, how, seed, checkpoint, restart, watch)
+    final = Fold(split.learn, split.choose)
+    found, world = training.trained(final, calibration)
+    found = replace(
+        found,
+        made_by=_made_by(how, split, seed, began),
+        choose=_chosen(training, split, found, world, calibration),
+        test=training.verdict(split.test, split.motions["test"], found, world),
     )
-    task = Task(world, split.train, split.validation, chosen.horizon, seed)
-    refuse_too_few(contract, split.train)
-    start = untrained(contract, task, seed)
-    kept = Checkpoint(checkpoint, question(start, task, chosen), restart)
-    start = with_sensors(start, task)
-    trainer = trainer_of(chosen.trainer, chosen.trainer_settings)
-    found = trainer.train(task, start, TrainingSession(kept, watch))
-    found = replace(found, made_by=_made_by(chosen, split, seed, began))
-    found = judged(found, world, split, chosen.horizon)
-    if found.held_out is not None and not found.held_out.improved and not keep_anyway:
+    if found.choose is not None and not found.choose.improved and not keep_anyway:
         raise CorrectionRefusedError(found)
     return found
 
 
-def fitted_motions(calibration: Calibration | None) -> list[str]:
-    """Motions that a calibration was fitted to."""
-    return [] if calibration is None else list(calibration.made_by.get("motions", ()))
+def split_for(data: Split | Recordings, calibration: Calibration | None) -> Split:
+    """The split of a correction: no motion that the calibration was fitted to may choose."""
+    if calibration is None or not calibration.split:
+        return as_split(data)
+    split = data if isinstance(data, Split) else split_recordings(data, like=calibration.split)
+    fitted = {*calibration.split["learn"]}
+    wrong = fitted & {*split.motions["choose"], *split.motions["test"]}
+    if wrong or (split.cross_validated and len(calibration.folds) != len(split.folds)):
+        some = ", ".join(sorted(wrong or fitted)[:3])
+        raise DataError(
+            f"the calibration was fitted to motions that would choose or test here ({some}); give "
+            "both the same split, or identify again with motions left over"
+        )
+    return split
+
+
+@dataclass(frozen=True)
+class _Training:
+    """Everything about a training but its recordings and the calibration below it."""
+
+    robot: Robot | World
+    how: CorrectSettings
+    seed: int
+    checkpoint: Path | None
+    restart: bool
+    watch: Watch | None
+
+    def trained(
+        self, fold: Fold, calibration: Calibration | None, name: str = ""
+    ) -> tuple[Correction, World]:
+        """A correction, and the world that it was trained in."""
+        how, learn, choose = self.how, list(fold.learn), list(fold.choose)
+        world = world_for(self.robot, calibration, learn[0].rate)
+        contract = contract_for(
+            world,
+            learn[0].rate,
+            model=how.model,
+            settings=how.model_settings,
+            head=how.head,
+            joints=how.joints,
+            bound=how.bound,
+            rate_limit=how.rate_limit,
+            hold=how.hold,
+            members=how.members,
+        )
+        task = Task(world, learn, choose, how.horizon, self.seed)
+        refuse_too_few(contract, learn)
+        start = untrained(contract, task, self.seed)
+        file = self.checkpoint and self.checkpoint.with_name(self.checkpoint.name + name)
+        kept = Checkpoint(file, question(start, task, how), self.restart)
+        start = with_sensors(start, task)
+        trainer = trainer_of(how.trainer, how.trainer_settings)
+        return trainer.train(task, start, TrainingSession(kept, self.watch)), world
+
+    def verdict(
+        self, recordings: Recordings, motions: Sequence[str], found: Correction, world: World
+    ) -> Verdict | None:
+        """What a correction does to replays."""
+        corrected = CorrectedWorld(world, None, [found])
+        return judged(recordings, world, corrected, self.how.horizon, motions)
+
+
+def _chosen(
+    training: _Training,
+    split: Split,
+    found: Correction,
+    world: World,
+    calibration: Calibration | None,
+) -> Verdict | None:
+    """What decides: the choosing motions, or each learning motion for a training without it."""
+    if not split.cross_validated:
+        return training.verdict(split.choose, split.motions["choose"], found, world)
+    verdicts = []
+    for k, (fold, motion) in enumerate(zip(split.folds, split.motions["learn"], strict=True)):
+        base = calibration.folds[k] if calibration is not None else None
+        # The last round counts, as in the final training, for which nothing chooses either.
+        other, below = training.trained(Fold(fold.learn, ()), base, f".fold{k}")
+        verdicts.append(training.verdict(fold.choose, [motion], other, below))
+    return Verdict.mean([v for v in verdicts if v is not None])
 
 
 def world_for(robot: Robot | World, calibration: Calibration | None, rate: float) -> World:
@@ -155,19 +212,19 @@ def world_for(robot: Robot | World, calibration: Calibration | None, rate: float
     return CorrectedWorld(world, calibration).world
 
 
-def question(start: Correction, task: Task, chosen: CorrectSettings) -> dict[str, Any]:
-    """What the result depends on: a stopped training goes on only for the same."""
+def question(start: Correction, task: Task, how: CorrectSettings) -> dict[str, Any]:
+    """What the result depends on: a stopped training resumes only for the same."""
     return {
-        "choices": asdict(chosen),
+        "settings": asdict(how),
         "start": start.fingerprint(),
         "seed": task.seed,
-        "train": fingerprint(task.train),
-        "validation": fingerprint(task.validation),
+        "learn": fingerprint(task.learn),
+        "choose": fingerprint(task.choose),
         "software": {name: version(name) for name in ("gapless", "mujoco", "torch")},
     }
 
 
-def fingerprint(recordings: Sequence[Recording]) -> str:
+def fingerprint(recordings: Recordings) -> str:
     """Short hash of recordings."""
     found = hashlib.sha256()
     for r in recordings:
@@ -176,25 +233,12 @@ def fingerprint(recordings: Sequence[Recording]) -> str:
     return found.hexdigest()[:16]
 
 
-def judged(found: Correction, world: World, split: Split, horizon: float) -> Correction:
-    """The correction with its error on recordings it never saw."""
-    if not split.held_out:
-        return found
-    held = HeldOut(
-        before=replay_rmse(split.held_out, world, horizon),
-        after=replay_rmse(split.held_out, CorrectedWorld(world, None, [found]), horizon),
-        horizon=horizon,
-        motions=tuple(dict.fromkeys(r.name for r in split.held_out)),
-    )
-    return replace(found, held_out=held)
-
-
-def _made_by(chosen: CorrectSettings, split: Split, seed: int, began: float) -> dict[str, Any]:
+def _made_by(how: CorrectSettings, split: Split, seed: int, began: float) -> dict[str, Any]:
     return {
         **provenance(),
-        **asdict(chosen),
+        **asdict(how),
         "seed": seed,
-        "motions": list(dict.fromkeys(r.name for r in (*split.train, *split.validation))),
-        "seconds_of_data": round(sum(r.duration for r in split.train), 1),
+        "split": split.to_dict(),
+        "seconds_of_data": round(sum(r.duration for r in split.learn), 1),
         "seconds": round(time.perf_counter() - began, 1),
     }

@@ -11,6 +11,7 @@ from rich.text import Text
 from gapless.corrections.runtime.contract import Contract
 from gapless.corrections.runtime.correction import Correction
 from gapless.corrections.runtime.usage import Usage
+from gapless.printing import verdict_lines
 
 OUTPUT_UNITS = {"action": "rad", "torque": "N·m", "state": "rad, rad/s, m, m/s"}
 
@@ -18,8 +19,8 @@ OUTPUT_UNITS = {"action": "rad", "torque": "N·m", "state": "rad, rad/s, m, m/s"
 def correction_tables(correction: Correction, usage: Usage) -> Group:
     """What a correction did to replays, by joint, and whether it helped."""
     made = correction.made_by
-    parts: list[Any] = [usage_table(usage, correction.contract), held_out_line(correction)]
-    parts.append(outside_line(usage))
+    parts: list[Any] = [usage_table(usage, correction.contract)]
+    parts += [*verdict_lines(correction.choose, correction.test), outside_line(usage)]
     if "seconds" in made:
         parts.append(Text(f"trained in {made['seconds']} s", style="dim"))
     return Group(*parts)
@@ -46,17 +47,3 @@ def outside_line(usage: Usage) -> Text:
         f"{share:.1%} of {usage.steps} steps were outside its envelope, where it fades to nothing"
     )
     return Text(text, style="yellow" if share > 0.1 else "")
-
-
-def held_out_line(correction: Correction) -> Text:
-    """The replay error without and with it, in one sentence."""
-    held = correction.held_out
-    if held is None:
-        return Text("held-out replay error: not measured", style="yellow")
-    change = 100 * (1 - held.after / held.before) if held.before else 0.0
-    return Text(
-        f"held-out replay error ({held.horizon:g} s, {len(held.motions)} motions): "
-        f"{held.before:.5f} rad without, {held.after:.5f} rad with it "
-        f"({abs(change):.0f} % {'less' if change >= 0 else 'more'})",
-        style="bold green" if held.improved else "bold red",
-    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +11,12 @@ import numpy as np
 
 from gapless.artifact import provenance, read_json, write_json
 from gapless.errors import FormatError, ModelError, unknown
-from gapless.identification.estimate import Estimate, HeldOut, from_entry, to_entry
+from gapless.identification.estimate import Estimate, from_entry, to_entry
 from gapless.parameters import KINDS, apply
 from gapless.parameters.kinds import EFFECT_FIELDS
 from gapless.printing import PrintsAsTables
 from gapless.robots import Robot
+from gapless.verdict import Verdict
 from gapless.worlds.effects import Effects
 from gapless.worlds.mujoco_world import MujocoWorld
 
@@ -30,10 +31,13 @@ class Calibration(PrintsAsTables):
         robot: name of the robot.
         estimates: in order.
         correlation: (P, P) of their errors.
-        held_out: replay error before and after, on motions no fit saw; None where none was left.
+        choose: the verdict that decided whether it is kept; None where nothing chose.
+        test: the same on motions that decided nothing; None where none was left.
         signs: -1 for joints that the log counts the other way than the robot.
         carries: whether masses include what is carried.
         loaded: the same robot carrying its load, on top of this calibration (two-stage plan).
+        folds: where the learning motions chose in turn, the same without each of them: what is
+            chosen on a motion builds on the calibration that did not see it.
         notes: what people should know.
         made_by: plan, optimiser, data and software.
     """
@@ -41,12 +45,19 @@ class Calibration(PrintsAsTables):
     robot: str
     estimates: tuple[Estimate, ...]
     correlation: np.ndarray
-    held_out: HeldOut | None = None
+    choose: Verdict | None = None
+    test: Verdict | None = None
     signs: dict[str, float] = field(default_factory=dict)
     carries: bool = False
     loaded: Calibration | None = None
+    folds: tuple[Calibration, ...] = ()
     notes: tuple[str, ...] = ()
     made_by: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def split(self) -> dict[str, list[str]]:
+        """Which motions it learned from, was chosen by and tested on; {} where it was not split."""
+        return self.made_by.get("split", {})
 
     @property
     def values(self) -> dict[str, float]:
@@ -141,16 +152,17 @@ class Calibration(PrintsAsTables):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
-        held = self.held_out
         return {
             "format": FORMAT,
             "robot": self.robot,
             "estimates": [to_entry(e) for e in self.estimates],
             "correlation": self.correlation.round(6).tolist(),
-            "held_out": None if held is None else asdict(held) | {"motions": list(held.motions)},
+            "choose": None if self.choose is None else self.choose.to_dict(),
+            "test": None if self.test is None else self.test.to_dict(),
             "signs": self.signs,
             "carries": self.carries,
             "loaded": None if self.loaded is None else self.loaded.to_dict(),
+            "folds": [fold.to_dict() for fold in self.folds],
             "notes": list(self.notes),
             "made_by": self.made_by or provenance(),
         }
@@ -170,19 +182,19 @@ class Calibration(PrintsAsTables):
 
     @classmethod
     def _read(cls, data: dict[str, Any]) -> Calibration:
-        held, loaded = data["held_out"], data["loaded"]
+        loaded = data["loaded"]
         found = tuple(from_entry(entry) for entry in data["estimates"])
         correlation = np.array(data["correlation"], float).reshape(len(found), len(found))
         return cls(
             robot=str(data["robot"]),
             estimates=found,
             correlation=correlation,
-            held_out=None
-            if held is None
-            else HeldOut(**held | {"motions": tuple(held["motions"])}),
+            choose=Verdict.from_dict(data["choose"]),
+            test=Verdict.from_dict(data["test"]),
             carries=bool(data["carries"]),
             signs={str(j): float(s) for j, s in data["signs"].items()},
             loaded=None if loaded is None else cls._read(loaded),
+            folds=tuple(cls._read(fold) for fold in data["folds"]),
             notes=tuple(map(str, data["notes"])),
             made_by=dict(data["made_by"]),
         )

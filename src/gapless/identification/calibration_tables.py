@@ -9,6 +9,7 @@ from rich.text import Text
 
 from gapless.identification.calibration import Calibration
 from gapless.identification.estimate import Estimate
+from gapless.printing import verdict_lines
 
 CORRELATED = 0.9
 """Pairs of parameters whose errors are tied at least this much are named."""
@@ -17,14 +18,14 @@ PAIRS_SHOWN = 5
 
 
 def calibration_tables(calibration: Calibration) -> Group:
-    """Values with intervals, what is tied together, held-out error, notes."""
+    """Values with intervals, what is tied together, verdicts, notes."""
     parts: list = [_values(calibration, f"{calibration.robot}: identified figures")]
     parts += [Text(line, style="dim") for line in tied_pairs(calibration)]
-    parts += [held_out_line(calibration)]
+    parts += verdict_lines(calibration.choose, calibration.test)
     parts += [Text(note, style="yellow") for note in calibration.notes]
     if calibration.loaded is not None:
         load = calibration.loaded
-        parts += [_values(load, "with its load"), held_out_line(load)]
+        parts += [_values(load, "with its load"), *verdict_lines(load.choose, load.test)]
         parts += [Text(note, style="yellow") for note in load.notes]
     return Group(*parts)
 
@@ -67,18 +68,3 @@ def tied_pairs(calibration: Calibration) -> list[str]:
     ]
     more = len(order) - PAIRS_SHOWN
     return [*lines, f"and {more} more pairs, in the file"] if more > 0 else lines
-
-
-def held_out_line(calibration: Calibration) -> Text:
-    """The replay error before and after, in one sentence."""
-    held = calibration.held_out
-    if held is None:
-        return Text("held-out replay error: not measured", style="yellow")
-    change = 100 * (1 - held.after / held.before) if held.before else 0.0
-    word = "less" if change >= 0 else "more"
-    length = held.horizon if isinstance(held.horizon, str) else f"{held.horizon:g} s"
-    return Text(
-        f"held-out replay error ({length}, {len(held.motions)} motions): {held.before:.5f} rad "
-        f"before, {held.after:.5f} rad after ({abs(change):.0f} % {word})",
-        style="bold green" if held.improved else "bold red",
-    )

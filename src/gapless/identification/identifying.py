@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from gapless.artifact import provenance
-from gapless.errors import DataError, GaplessError, unknown
+from gapless.errors import GaplessError, unknown
 from gapless.identification import sign_conventions
 from gapless.identification.calibration import Calibration
 from gapless.identification.plans.fit_checkpoint import FitCheckpoint
 from gapless.identification.plans.fitter import Fitter
 from gapless.identification.plans.fitting import Watch
 from gapless.identification.plans.fleet import fleet
+from gapless.identification.plans.judging import Verdicts, verdicts_on
 from gapless.identification.plans.two_stage import is_loaded, one_stage, two_stage
 from gapless.identification.settings import IdentifySettings
 from gapless.recordings.recording import Recording, Recordings
+from gapless.recordings.split import Split
+from gapless.recordings.splitting import as_split
 from gapless.robots import Robot
 
 PLANS = ("per-joint", "whole", "one-stage", "two-stage", "fleet")
@@ -42,21 +43,53 @@ class CalibrationRefusedError(GaplessError):
                 "which motions excite them (gapless motion optimal), or narrow --set"
             )
             return
-        (held,) = [c.held_out for c in parts if c.held_out and not c.held_out.improved][:1]
+        worse = [c.choose for c in parts if c.choose and not c.choose.improved]
         super().__init__(
-            f"the calibration does not improve replays it was not fitted to: {held.before:.5f} rad "
-            f"before, {held.after:.5f} rad after; it is refused. Fit fewer parameters (--set), "
+            "the calibration does not improve replays of motions it was not fitted to: "
+            f"{worse[0]}; it is refused. Fit fewer parameters (--set), "
             "more varied motions, or a shorter --horizon; --keep-anyway keeps it all the same"
         )
 
 
+@dataclass(frozen=True)
+class _Question:
+    """What is looked for, and in which order."""
+
+    plan: str
+    parameters: str | Sequence[str]
+    payload: str | Sequence[str]
+    loaded: Sequence[str] | None
+
+    @property
+    def names(self) -> list[str]:
+        """Parameters of all stages."""
+        stages = {"one-stage": [self.payload], "two-stage": [self.parameters, self.payload]}
+        asked = stages.get(self.plan, [self.parameters])
+        return [n for p in asked for n in ([p] if isinstance(p, str) else p)]
+
+    def is_loaded(self, recording: Recording) -> bool:
+        """Whether it teaches the second stage of a plan that has one."""
+        return self.plan in ("one-stage", "two-stage") and is_loaded(recording, self.loaded)
+
+    def answer(self, fitter: Fitter, recordings: Recordings) -> Calibration:
+        """Follow the plan."""
+        clips = list(recordings)
+        if self.plan == "two-stage":
+            return two_stage(fitter, clips, self.parameters, self.payload, self.loaded)
+        if self.plan == "one-stage":
+            return one_stage(fitter, clips, self.payload, self.loaded)
+        if self.plan == "fleet":
+            return fleet(fitter, clips, self.parameters)
+        quick = self.plan == "per-joint"
+        return fitter.calibration(clips, self.parameters, quick_start=quick)
+
+
 def identify(
-    dataset: Recordings,
+    data: Split | Recordings,
     robot: Robot,
     parameters: str | Sequence[str] = "actuators",
     *,
     plan: str = "per-joint",
-    held_out: Recordings | float = 0.25,
     settings: IdentifySettings | None = None,
     payload: str | Sequence[str] = "payload",
     loaded: Sequence[str] | None = None,
@@ -64,105 +97,94 @@ def identify(
     keep_anyway: bool = False,
     checkpoint: Path | None = None,
     watch: Watch | None = None,
-    seed: int = 0,
 ) -> Calibration:
-    """Find the physical figures with which a simulator repeats recordings.
+    """Find the physical parameters with which a simulator repeats recordings.
 
     Args:
-        dataset: recordings of the robot, with commands.
+        data: recordings of the robot, with commands: a split of them, or all, which are then split
+            as `Dataset.split` does.
         robot: the nominal robot.
         parameters: sets, kinds or names; see `gapless.parameters.parameters_of`.
         plan: "per-joint" (quick pass joint by joint, then all together), "whole" (all together),
             "two-stage" (HALO: the robot from unloaded recordings, then what it carries from loaded
             ones), "one-stage" (its baseline: what it carries, on the nominal robot), "fleet" (many
             units: what they share, and each one's own).
-        held_out: recordings kept for judging, or the share of motions to keep.
         settings: how the fit is made.
         payload: what the second stage finds.
         loaded: names (or patterns) of the loaded recordings; by default those that state a load.
         find_signs: first find joints that the log counts the other way.
-        keep_anyway: return a calibration even where held-out replays do not improve.
-        checkpoint: file that keeps the best point so far; a run with the same question goes on.
+        keep_anyway: return a calibration even where the choosing motions do not improve.
+        checkpoint: file that keeps the best point so far; a run with the same question resumes.
         watch: told the stage and its progress after every iteration.
-        seed: of the split.
 
     Raises:
-        CalibrationRefusedError: held-out replays are no better; it carries the calibration.
+        CalibrationRefusedError: replays of the choosing motions are no better; it carries the
+            calibration.
     """
     if plan not in PLANS:
         raise unknown("plan", plan, PLANS)
     began = time.perf_counter()
-    staged = plan in ("one-stage", "two-stage")
-    train, test = split(
-        dataset, held_out, seed, (lambda r: is_loaded(r, loaded)) if staged else None
-    )
-    run = Fitter(robot, settings or IdentifySettings(), FitCheckpoint(checkpoint), watch)
-    asked = {"one-stage": [payload], "two-stage": [parameters, payload]}.get(plan, [parameters])
-    run.refuse_unknown_settings([n for p in asked for n in ([p] if isinstance(p, str) else p)])
-    signs = sign_conventions.find_signs(train, run.world(train[0].rate)) if find_signs else {}
-    train, test = ([sign_conventions.with_signs(r, signs) for r in part] for part in (train, test))
-    if plan == "two-stage":
-        found = two_stage(run, train, test, parameters, payload, loaded)
-    elif plan == "fleet":
-        found = fleet(run, train, test, parameters)
-    elif plan == "one-stage":
-        found = one_stage(run, train, test, payload, loaded)
-    else:
-        found = run.calibration(train, test, parameters, quick_start=plan == "per-joint")
-    found = replace(
-        found, signs=signs, made_by=_made_by(found, plan, parameters, train, run.settings, began)
-    )
-    judged = [c.held_out for c in (found, found.loaded) if c is not None and c.held_out]
-    if not all(held.improved for held in judged) and not keep_anyway:
+    question = _Question(plan, parameters, payload, loaded)
+    split = as_split(data, stratum=question.is_loaded)
+    fitter = Fitter(robot, settings or IdentifySettings(), FitCheckpoint(checkpoint), watch)
+    fitter.refuse_unknown_settings(question.names)
+    learn = list(split.learn)
+    world = fitter.world(learn[0].rate)
+    signs = sign_conventions.find_signs(learn, world) if find_signs else {}
+    split = split.map(lambda r: sign_conventions.with_signs(r, signs)) if signs else split
+    found = replace(question.answer(fitter, split.learn), signs=signs)
+    found = _judged(found, split, fitter, question)
+    found = replace(found, made_by=_made_by(found, question, split, fitter.settings, began))
+    chosen = [c.choose for c in (found, found.loaded) if c is not None and c.choose]
+    if not all(verdict.improved for verdict in chosen) and not keep_anyway:
         raise CalibrationRefusedError(found)
     return found
 
 
-def split(
-    dataset: Recordings,
-    held_out: Recordings | float,
-    seed: int,
-    group: Callable[[Recording], bool] | None = None,
-) -> tuple[list[Recording], list[Recording]]:
-    """Recordings to fit and recordings to judge by; a dataset of one motion keeps none back.
+def _judged(found: Calibration, split: Split, fitter: Fitter, question: _Question) -> Calibration:
+    """The calibration with its verdicts; folds are fitted where the learning motions choose."""
 
-    Args:
-        dataset: all recordings; those flagged as unfit are left out.
-        held_out: recordings to judge by, or the share of motions to keep back.
-        seed: of the choice.
-        group: where given, motions of both kinds of recordings are kept back.
-    """
-    clips = [dataset[i] for i in range(len(dataset))]
-    usable = [c for c in clips if not c.provenance.get("flags")]
-    if not usable:
-        raise DataError(f"none of {len(clips)} recordings can be used; see gapless check")
-    if not isinstance(held_out, int | float):
-        return usable, [held_out[i] for i in range(len(held_out))]
-    if not 0 <= held_out < 1:
-        raise DataError(f"held_out is {held_out}; expected a share from 0 to below 1")
-    rng, kept = np.random.default_rng(seed), set()
-    for kind in (False, True):
-        names = sorted({c.name for c in usable if (group is not None and group(c)) == kind})
-        if len(names) > 1 and held_out and not kept & set(names):
-            kept |= set(rng.permutation(names)[: max(1, round(held_out * len(names)))].tolist())
-    return [c for c in usable if c.name not in kept], [c for c in usable if c.name in kept]
+    def on(recordings: Recordings, motions: Sequence[str], calibration: Calibration) -> Verdicts:
+        plan, loaded = question.plan, question.loaded
+        return verdicts_on(recordings, motions, calibration, fitter, plan, loaded)
+
+    folds = []
+    if split.cross_validated:
+        motions = split.motions["learn"]
+        pairs = list(zip(motions, split.folds, strict=True))
+        folds = [question.answer(fitter.without(m), fold.learn) for m, fold in pairs]
+        chosen = Verdicts.mean(
+            [on(f.choose, [m], c) for (m, f), c in zip(pairs, folds, strict=True)]
+        )
+    else:
+        chosen = on(split.choose, split.motions["choose"], found)
+    tested = on(split.test, split.motions["test"], found)
+    if found.loaded is not None:
+        load = replace(found.loaded, choose=chosen.loaded, test=tested.loaded)
+        found = replace(found, loaded=load)
+    notes = found.notes
+    if not split.folds:
+        notes = (*notes, "no motion chose, so nothing says whether this is better elsewhere")
+    return replace(
+        found,
+        choose=chosen.own,
+        test=tested.own,
+        notes=(*notes, *split.notes),
+        folds=tuple(replace(fold, signs=found.signs) for fold in folds),
+    )
 
 
 def _made_by(
-    found: Calibration,
-    plan: str,
-    parameters: str | Sequence[str],
-    train: Sequence[Recording],
-    settings: IdentifySettings,
-    began: float,
+    found: Calibration, question: _Question, split: Split, settings: IdentifySettings, began: float
 ) -> dict[str, Any]:
+    parameters = question.parameters
     return {
         **provenance(),
         **found.made_by,
-        "plan": plan,
+        "plan": question.plan,
         "parameters": [parameters] if isinstance(parameters, str) else list(parameters),
         "optimiser": settings.optimiser,
         "horizon": settings.horizon,
-        "motions": list(dict.fromkeys(r.name for r in train)),
+        "split": split.to_dict(),
         "seconds": round(time.perf_counter() - began, 1),
     }

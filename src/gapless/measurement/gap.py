@@ -111,7 +111,7 @@ class Gap(PrintsAsTables):
     def reduction(
         self,
         before: Gap,
-        metric: str = "mpjae",
+        metric: str = "replay_error",
         horizon: Horizon | None = None,
         allow_version_mismatch: bool = False,
     ) -> float:
@@ -155,7 +155,8 @@ class Gap(PrintsAsTables):
             "joints": {m: self.joint(m, horizon) for m in JOINT_METRICS},
             "offsets_cm": self.offset_cm(horizon),
             "by": {
-                g: {n: asdict(v) for n, v in self.by(g, "mpjae", horizon).items()} for g in GROUPS
+                g: {n: asdict(v) for n, v in self.by(g, "replay_error", horizon).items()}
+                for g in GROUPS
             },
         }
 

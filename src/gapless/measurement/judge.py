@@ -1,4 +1,4 @@
-"""The judge of a calibration: replay error on recordings that no fit saw."""
+"""The judge: one error by which everything is chosen and reported, divergence included."""
 
 from __future__ import annotations
 
@@ -8,33 +8,43 @@ from dataclasses import replace
 import numpy as np
 
 from gapless.errors import DataError
+from gapless.measurement import metrics
 from gapless.measurement.replay import Horizon, replay
-from gapless.recordings.recording import Recording
+from gapless.recordings.recording import Recording, Recordings
+from gapless.verdict import Verdict
 from gapless.worlds.world import World
 
 WINDOWS = 64
 """Replays of each recording at most."""
 
 
-def replay_rmse(recordings: Sequence[Recording], world: World, horizon: Horizon) -> float:
-    """Root mean square joint error of replays over a horizon, all readings alike, rad.
+def replay_error(recordings: Recordings, world: World, horizon: Horizon) -> float:
+    """Mean |Δq| of replays over a horizon, rad: of each recording's joints, then of recordings.
 
-    After a divergence a reading counts as 1 rad off: a robot that flies apart is no better.
+    Readings after a divergence count as `metrics.LOST`: a simulation that flies apart is no better
+    for having few readings left. Without a divergence this is the MPJAE of `gapless measure`.
     """
-    world = world.at_rate(recordings[0].rate)
-    total, count = 0.0, 0
-    for played in replay(recordings, world, horizon, WINDOWS):
-        inside = np.arange(played.real.q.shape[1]) <= played.steps[:, None]
-        lost = inside & ~played.sim.valid
-        joints = np.isfinite(played.error).any(axis=(0, 1)).sum()
-        error = played.error[:, 1:]
-        total += float(np.nansum(error**2)) + float(lost[:, 1:].sum() * joints)
-        count += int(np.isfinite(error).sum() + lost[:, 1:].sum() * joints)
-    if not count:
-        raise DataError(f"no held-out recording has an unbroken stretch of {horizon} s")
-    return float(np.sqrt(total / count))
+    clips = list(recordings)
+    world = world.at_rate(clips[0].rate)
+    found = [
+        np.nanmean(metrics.replay_error(played.error[:, 1:], played.lost[:, 1:]))
+        for played in replay(clips, world, horizon, WINDOWS)
+    ]
+    if not np.isfinite(found).any():
+        raise DataError(f"no recording to judge by has an unbroken stretch of {horizon} s")
+    return float(np.nanmean(found))
 
 
-def without_loads(recordings: Sequence[Recording]) -> list[Recording]:
+def judged(
+    recordings: Recordings, before: World, after: World, horizon: Horizon, motions: Sequence[str]
+) -> Verdict | None:
+    """The error in two worlds; None where there are no recordings."""
+    if not len(recordings):
+        return None
+    errors = (replay_error(recordings, world, horizon) for world in (before, after))
+    return Verdict(*errors, horizon=horizon, motions=tuple(motions))
+
+
+def without_loads(recordings: Recordings) -> list[Recording]:
     """The recordings with their stated loads left to the robot, whose load was identified."""
     return [replace(r, conditions=replace(r.conditions, payloads=None)) for r in recordings]

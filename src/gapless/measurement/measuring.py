@@ -132,6 +132,9 @@ class _View:
     def __getitem__(self, i: int, /) -> Recording:
         return self._recordings[self._chosen[i]]
 
+    def __iter__(self) -> Iterator[Recording]:
+        return (self._recordings[i] for i in self._chosen)
+
 
 def _unflagged(recordings: Recordings, skipped: _Skipped) -> Recordings:
     """Leave out what the import flagged as unfit; a Dataset knows it without reading samples."""

@@ -18,6 +18,9 @@ MAX_LAG = 0.2
 ALIKE = 0.5
 """Correlation of velocities below which a lag means nothing."""
 
+LOST = 1.0
+"""What a reading counts after the simulation diverged, rad."""
+
 STILL = 1e-3
 """Standard deviation (rad) below which a joint counts as not moving."""
 
@@ -30,8 +33,13 @@ def _quiet(reduce: Callable[..., np.ndarray], values: np.ndarray, **kwargs: obje
 
 
 def mpjae(error: np.ndarray) -> np.ndarray:
-    """Mean per-joint absolute error: mean of |Δq| over time, rad."""
+    """Mean per-joint absolute error: mean of |Δq| over time, rad, of what did not diverge."""
     return _quiet(np.nanmean, np.abs(error), axis=(0, 1))
+
+
+def replay_error(error: np.ndarray, lost: np.ndarray) -> np.ndarray:
+    """Mean of |Δq| over time, rad, where (W, T, J) lost readings count as LOST."""
+    return _quiet(np.nanmean, np.where(lost, LOST, np.abs(error)), axis=(0, 1))
 
 
 def rmse(error: np.ndarray) -> np.ndarray:

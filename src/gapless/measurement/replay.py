@@ -49,6 +49,7 @@ class Replay:
         torque: (W, T+1, J) logged torque, N·m, or None.
         usable: (W, T+1, J) True where both sides may be compared: recorded, not masked, not
             diverged, not padding.
+        lost: (W, T+1, J) True where they could be, had the simulation not diverged.
         diverged: (W,) windows whose simulation diverged.
         base: how the recorded base was had: "logged", "estimated" (from the feet) or "none".
     """
@@ -63,6 +64,7 @@ class Replay:
     target: np.ndarray
     torque: np.ndarray | None
     usable: np.ndarray
+    lost: np.ndarray
     diverged: np.ndarray
     base: str
 
@@ -207,7 +209,8 @@ def _stack(
         if value is not None
     }
     trajectory = Trajectory(**sim)
-    usable = aligned.mask[index] & (inside & trajectory.valid)[..., None]
+    recorded = aligned.mask[index] & inside[..., None]
+    valid = trajectory.valid[..., None]
     return Replay(
         recording=recording,
         horizon=horizon,
@@ -218,7 +221,8 @@ def _stack(
         sim=trajectory,
         target=aligned.target[index[:, :-1]],
         torque=None if aligned.torque is None else aligned.torque[index],
-        usable=usable,
+        usable=recorded & valid,
+        lost=recorded & ~valid,
         diverged=~np.asarray(trajectory.valid.all(axis=1)),
         base=aligned.base,
     )

@@ -16,6 +16,7 @@ FRAMES_AT_ONCE = 20_000
 """States whose bodies are placed in one pass: fewer passes for short clips, bounded memory."""
 
 JOINT_METRICS = {
+    "replay_error": "rad",
     "mpjae": "rad",
     "rmse": "rad",
     "q_dis": "rad·s",
@@ -101,6 +102,7 @@ def _joint_metrics(replay: Replay, threshold: float) -> dict[str, np.ndarray]:
     error, usable = replay.error[:, 1:], replay.usable[:, 1:]
     sim, real = replay.sim.q[:, 1:], replay.real.q[:, 1:]
     found = {
+        "replay_error": metrics.replay_error(error, replay.lost[:, 1:]),
         "mpjae": metrics.mpjae(error),
         "rmse": metrics.rmse(error),
         "q_dis": metrics.q_dis(replay.error, replay.rate),

@@ -22,6 +22,8 @@ class Conditions:
     """Joint -> (kp, kd) where the log states them; they replace the robot's own in replay."""
     held: dict[str, float] = field(default_factory=dict)
     """Joints that were not logged, and the position (rad) the user declared they were held at."""
+    policy: str | None = None
+    """The controller that decided the commands as it went; None where they were fixed before."""
     extra: dict[str, str | float] = field(default_factory=dict)
     """Anything else worth grouping by."""
 
@@ -39,6 +41,7 @@ class Conditions:
             "payloads": None if loads is None else {k: asdict(p) for k, p in loads.items()},
             "gains": dict(self.gains),
             "held": dict(self.held),
+            "policy": self.policy,
             "extra": dict(self.extra),
         }
 

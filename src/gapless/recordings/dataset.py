@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
-from gapless.errors import DataError, unknown
+from gapless.errors import DataError
+from gapless.recordings.motion_identity import motions_of
 from gapless.recordings.recording import Recording
+from gapless.recordings.split import Split
+from gapless.recordings.splitting import SHARE, split_recordings
 from gapless.recordings.store.episode import Episode
 from gapless.recordings.store.reader import open_store
 from gapless.recordings.store.writer import DatasetWriter
@@ -17,10 +18,6 @@ from gapless.recordings.store.writer import DatasetWriter
 __all__ = ["Dataset", "DatasetWriter", "Episode"]
 
 Load = Callable[[int], Recording]
-GROUPS: dict[str, Callable[[Episode], str | None]] = {
-    "motion": lambda episode: episode.name,
-    "unit": lambda episode: episode.conditions.unit,
-}
 
 
 class Dataset:
@@ -115,8 +112,8 @@ class Dataset:
 
     @property
     def motions(self) -> tuple[str, ...]:
-        """Names of the motions, each once, in order of appearance."""
-        return tuple(dict.fromkeys(episode.name for episode in self.episodes))
+        """What was commanded, each once, in order of appearance; see `motions_of`."""
+        return tuple(dict.fromkeys(motions_of(self)))
 
     def select(self, which: Callable[[Episode], bool] | Iterable[int]) -> Dataset:
         """A view of some recordings; samples are shared, not copied.
@@ -148,39 +145,12 @@ class Dataset:
         return self.episodes[i]
 
     def split(
-        self, by: Literal["motion", "unit"] = "motion", test: float = 0.2, seed: int = 0
-    ) -> tuple[Dataset, Dataset]:
-        """Split into (train, test) so that no motion (or unit) is in both.
-
-        Args:
-            by: what must not be in both parts.
-            test: share of the motions (or units) that go to the test part; at least one does.
-            seed: which ones; the same seed always gives the same split.
-        """
-        if by not in GROUPS:
-            raise unknown("way to split", by, GROUPS)
-        if not 0 < test < 1:
-            raise DataError(f"the test share is {test}, expected a number between 0 and 1")
-        group = GROUPS[by]
-        names = sorted({name for name in map(group, self.episodes) if name is not None})
-        self._refuse_unsplittable(by, names)
-        count = min(max(round(test * len(names)), 1), len(names) - 1)
-        order = np.random.default_rng(seed).permutation(len(names))
-        held_out = {names[i] for i in order[:count]}
-        return (
-            self.select(lambda episode: group(episode) not in held_out),
-            self.select(lambda episode: group(episode) in held_out),
-        )
-
-    def _refuse_unsplittable(self, by: str, names: list[str]) -> None:
-        silent = sum(GROUPS[by](episode) is None for episode in self.episodes)
-        if silent:
-            raise DataError(
-                f"{silent} of {len(self)} recordings do not say their {by}, so a split by {by} "
-                "could leak; split by motion, or import with the unit stated (--unit)"
-            )
-        if len(names) < 2:
-            raise DataError(
-                f"the dataset has {len(names)} {by} ({', '.join(names)}); a split by {by} needs "
-                "at least two: record another, or measure on a separate dataset"
-            )
+        self,
+        by: Literal["motion", "unit"] = "motion",
+        test: float = SHARE,
+        choose: float = SHARE,
+        units: Collection[str] = (),
+        seed: int = 0,
+    ) -> Split:
+        """Divide into what teaches, what chooses and what is only reported; `split_recordings`."""
+        return split_recordings(self, by=by, test=test, choose=choose, units=units, seed=seed)

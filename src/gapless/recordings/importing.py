@@ -35,6 +35,7 @@ class ImportReport:
         rate: samples a second of the dataset.
         logs: motions read.
         recordings: recordings written.
+        motions: different commands among them; splits go by these.
         seconds: their total duration.
         elapsed: time the import took, s.
         samples: joint samples of logged joints.
@@ -53,6 +54,7 @@ class ImportReport:
     rate: int = 0
     logs: int = 0
     recordings: int = 0
+    motions: int = 0
     seconds: float = 0.0
     elapsed: float = 0.0
     samples: int = 0
@@ -128,6 +130,8 @@ def import_logs(
     format: str = "raw",
 ) -> ImportReport:
     """Prepare logs one at a time and write them as a dataset; see `import_dataset`."""
+    from gapless.recordings.dataset import Dataset
+    from gapless.recordings.motion_identity import motions_of
     from gapless.recordings.store.writer import DatasetWriter
 
     started, report, stream = time.perf_counter(), ImportReport(format), iter(logs)
@@ -145,6 +149,7 @@ def import_logs(
         for recording in chain([ready], prepared):
             writer.append(recording)
             report.count(recording)
+    report.motions = len(set(motions_of(Dataset.open(out))))
     report.elapsed = time.perf_counter() - started
     return report
 

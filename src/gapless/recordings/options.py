@@ -42,7 +42,9 @@ class ImportOptions:
     payload: str | None = None
     """Loads as "link=kg,link=kg"; "none" says that the robot carried nothing."""
     motion: str | None = None
-    """Name of the motion, instead of the log's own."""
+    """Name of the motion, instead of the log's own; of a policy, its reference or velocity."""
+    policy: str | None = None
+    """Policy that commanded the robot; its targets never repeat, so --motion says what it did."""
     joint_order: tuple[str, ...] | None = None
     """Joint names in column order, for formats that carry none."""
     mapping: Path | None = None
@@ -62,6 +64,11 @@ class ImportOptions:
             yield f"--rate is {rate}, expected a whole number from 1 to {HIGHEST_RATE} Hz"
         if gap is not None and not 0 < gap < inf:
             yield f"--max-gap is {gap}, expected seconds above 0, for example 0.1"
+        if self.policy and not self.motion:
+            yield (
+                "--policy needs --motion: what the policy was asked to do (its reference motion or "
+                "velocity command), by which its recordings are split"
+            )
         if not 0 <= share <= 1:
             yield f"--max-masked is {share}, expected a share from 0 to 1, for example 0.2"
 

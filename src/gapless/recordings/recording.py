@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -154,3 +155,5 @@ class Recordings(Protocol):
     def __len__(self) -> int: ...
 
     def __getitem__(self, i: int, /) -> Recording: ...
+
+    def __iter__(self) -> Iterator[Recording]: ...

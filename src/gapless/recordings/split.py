@@ -1,104 +1,116 @@
-"""Who learns, who chooses, who judges: recordings divided by motion and by unit, without leaks."""
+"""A Split: which recordings teach, which decide, and which are only reported."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-
-import numpy as np
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from gapless.errors import DataError
+from gapless.recordings.motion_identity import motions_of
 from gapless.recordings.recording import Recording, Recordings
 
-ENOUGH = 4
-"""Motions from which on some are kept for choosing: only an unseen motion shows what holds."""
+PARTS = ("learn", "choose", "test")
+NAMED = 3
+"""Motions that a message names."""
 
-VALIDATION = 0.15
-"""Share of the training motions that is kept for that."""
+
+@dataclass(frozen=True)
+class Fold:
+    """What is learned from and what is chosen by; no motion is in both."""
+
+    learn: Recordings
+    choose: Recordings
 
 
 @dataclass(frozen=True)
 class Split:
-    """Recordings by their use; no motion is in two of them."""
+    """Recordings by their use. No motion, or stretch of time, is in two parts.
 
-    train: list[Recording]
-    validation: list[Recording]
-    held_out: list[Recording]
+    Attributes:
+        learn: teach.
+        choose: decide which round, which setting, and whether a step is kept; empty where the
+            learning motions choose in turn (see `folds`).
+        test: are only reported.
+        folds: one of `learn` and `choose`; where motions are few, one for each learning motion,
+            which chooses for what was learned from the others; none where nothing can choose.
+        motions: part -> its motions.
+        notes: what people should know about it.
+    """
+
+    learn: Recordings
+    choose: Recordings
+    test: Recordings
+    folds: tuple[Fold, ...]
+    motions: Mapping[str, tuple[str, ...]]
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, learn: Recordings, choose: Recordings = (), test: Recordings = ()) -> Split:
+        """A split that somebody else made; a motion in two parts is refused."""
+        parts = [learn, choose, test]
+        labels = motions_of_parts(parts)
+        refuse_leaks(labels)
+        named = {part: distinct(own) for part, own in zip(PARTS, labels, strict=True)}
+        folds = (Fold(learn, choose),) if len(choose) else ()
+        return cls(learn, choose, test, folds, named)
+
+    @property
+    def cross_validated(self) -> bool:
+        """Whether the learning motions choose in turn."""
+        return len(self.folds) > 1
+
+    def without_test(self) -> Split:
+        """The same with nothing to report on: what a method may see."""
+        return replace(self, test=(), motions={**self.motions, "test": ()})
+
+    def map(self, change: Callable[[Recording], Recording]) -> Split:
+        """The same with every recording changed."""
+
+        def part(recordings: Recordings) -> list[Recording]:
+            return [change(r) for r in recordings]
+
+        folds = tuple(Fold(part(f.learn), part(f.choose)) for f in self.folds)
+        return replace(
+            self,
+            learn=part(self.learn),
+            choose=part(self.choose),
+            test=part(self.test),
+            folds=folds,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Which motion did what, as plain JSON types."""
+        choosing = "cross-validation" if self.cross_validated else "held-out motions"
+        named = {part: list(self.motions[part]) for part in PARTS}
+        return {**named, "choosing": choosing if self.folds else "none"}
 
 
-def divided(
-    dataset: Recordings,
-    held_out: Recordings | float = 0.25,
-    units: Sequence[str] = (),
-    seed: int = 0,
-    seen: Collection[str] = (),
-) -> Split:
-    """Divide recordings by motion; units to judge by give nothing to training.
+def refuse_leaks(labels: Sequence[Sequence[str]]) -> None:
+    """What was commanded must not be in two parts.
 
     Args:
-        dataset: all recordings; those flagged as unfit are left out.
-        held_out: recordings to judge by, or the share of motions to keep back.
-        units: judge only by these units, and train only on the others.
-        seed: of the choice.
-        seen: motions that a calibration was fitted to; they judge only where others do not suffice.
+        labels: motions (see `motions_of`) of the recordings of each part.
     """
-    usable = [r for r in (dataset[i] for i in range(len(dataset))) if not r.provenance.get("flags")]
-    if not usable:
-        raise DataError(f"none of {len(dataset)} recordings can be used; see gapless check")
-    rng = np.random.default_rng(seed)
-    if isinstance(held_out, int | float):
-        train, test = _by_motion(usable, float(held_out), rng, seen)
-    else:
-        train, test = usable, [held_out[i] for i in range(len(held_out))]
-    if units:
-        train = [r for r in train if r.conditions.unit not in units]
-        test = [r for r in test if r.conditions.unit in units]
-        if not train or not test:
-            known = sorted({str(r.conditions.unit) for r in usable})
-            raise DataError(
-                f"units {', '.join(units)} leave nothing to train on or to judge by; the "
-                f"recordings are of units {', '.join(known)}"
-            )
-    refuse_leaks(train, test)
-    learn, choose = _for_choosing(train, rng)
-    return Split(learn, choose, test)
+    for i, some in enumerate(labels):
+        for others in labels[i + 1 :]:
+            shared = sorted(set(some) & set(others))
+            if shared:
+                raise DataError(
+                    f"{len(shared)} motions are in two parts of the split "
+                    f"({', '.join(shared[:NAMED])}): the same was commanded in both, so figures "
+                    "on them would mean nothing. Let gapless split the recordings, or part them "
+                    "by what was commanded"
+                )
 
 
-def refuse_leaks(train: Sequence[Recording], test: Sequence[Recording]) -> None:
-    """A motion must not be both learned and judged by."""
-    shared = {r.name for r in train} & {r.name for r in test}
-    if shared:
-        some = ", ".join(sorted(shared)[:3])
-        raise DataError(
-            f"{len(shared)} motions are both in the training and in the held-out recordings "
-            f"({some}); numbers on them would mean nothing. Split by motion"
-        )
+def motions_of_parts(parts: Sequence[Recordings]) -> list[list[str]]:
+    """Motions of the recordings of each part, found over all of them."""
+    every = [recording for part in parts for recording in part]
+    names = iter(motions_of(every))
+    return [[next(names) for _ in range(len(part))] for part in parts]
 
 
-def _by_motion(
-    usable: list[Recording], share: float, rng: np.random.Generator, seen: Collection[str]
-) -> tuple[list[Recording], list[Recording]]:
-    if not 0 <= share < 1:
-        raise DataError(f"held_out is {share}; expected a share from 0 to below 1")
-    names = sorted({r.name for r in usable})
-    if not share:
-        return usable, []
-    if len(names) < 2:
-        raise DataError(
-            f"the dataset has one motion ({names[0]}), so none can be held out; record another, "
-            "or pass --held-out 0 and judge it elsewhere"
-        )
-    drawn = sorted(rng.permutation(names).tolist(), key=lambda name: name in seen)
-    kept = set(drawn[: max(1, round(share * len(names)))])
-    return [r for r in usable if r.name not in kept], [r for r in usable if r.name in kept]
-
-
-def _for_choosing(
-    train: list[Recording], rng: np.random.Generator
-) -> tuple[list[Recording], list[Recording]]:
-    """Some motions to choose by; where there are few, all are learned from and chosen by."""
-    names = sorted({r.name for r in train})
-    if len(names) < ENOUGH:
-        return train, train
-    kept = set(rng.permutation(names)[: max(1, round(VALIDATION * len(names)))].tolist())
-    return [r for r in train if r.name not in kept], [r for r in train if r.name in kept]
+def distinct(names: Iterable[str]) -> tuple[str, ...]:
+    """Each once, in order."""
+    return tuple(dict.fromkeys(names))

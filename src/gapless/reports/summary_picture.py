@@ -43,7 +43,7 @@ def _bars(panel: Any, summary: dict[str, Any]) -> None:
         panel.bar(at, values, width, color=COLOURS[name], label=name)
     panel.set_xticks(np.arange(len(labels)), labels)
     panel.set_ylabel("rad")
-    panel.set_title(f"mean joint error over {summary['horizon']:g} s, unseen motions", fontsize=10)
+    panel.set_title(f"replay error over {summary['horizon']:g} s, held-out motions", fontsize=10)
     panel.legend(fontsize=8, frameon=False)
     panel.spines[["top", "right"]].set_visible(False)
 

@@ -55,7 +55,8 @@ def transferred(
         correction,
         contract=contract,
         envelope=envelope,
-        held_out=None,
+        choose=None,
+        test=None,
         made_by={**correction.made_by, **provenance(), "transferred": _from(correction, note)},
     )
     seconds = (contract.history + 1) / contract.rate

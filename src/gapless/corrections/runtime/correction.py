@@ -16,7 +16,7 @@ from gapless.corrections.runtime.memory import Memory
 from gapless.corrections.runtime.network import Network
 from gapless.corrections.runtime.signals import Signals
 from gapless.errors import DataError
-from gapless.identification.estimate import HeldOut
+from gapless.verdict import Verdict
 
 
 @dataclass(frozen=True)
@@ -44,14 +44,16 @@ class Correction:
         contract: what it needs and gives.
         weights: of its networks, float32.
         envelope: where it may be trusted; None trusts it everywhere.
-        held_out: replay error without and with it, on motions no training saw.
+        choose: the verdict that decided whether it is kept; None where nothing chose.
+        test: the same on motions that decided nothing.
         made_by: trainer, data and software.
     """
 
     contract: Contract
     weights: dict[str, np.ndarray]
     envelope: Envelope | None = None
-    held_out: HeldOut | None = None
+    choose: Verdict | None = None
+    test: Verdict | None = None
     made_by: dict[str, Any] = field(default_factory=dict)
 
     @property

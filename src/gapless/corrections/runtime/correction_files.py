@@ -13,8 +13,8 @@ from gapless.corrections.runtime.contract import Contract
 from gapless.corrections.runtime.correction import Correction
 from gapless.corrections.runtime.envelope import Envelope
 from gapless.errors import FormatError
-from gapless.identification.estimate import HeldOut
 from gapless.learning.checkpoint import read_tensors, write_tensors
+from gapless.verdict import Verdict
 
 FORMAT = "gapless correction 1"
 CONTRACT, WEIGHTS = "correction.json", "weights.safetensors"
@@ -32,7 +32,7 @@ def save(correction: Correction, path: Path, overwrite: bool = False) -> None:
 
 
 def _facts(correction: Correction) -> dict[str, Any]:
-    held, envelope = correction.held_out, correction.envelope
+    envelope = correction.envelope
     return {
         "format": FORMAT,
         "contract": correction.contract.to_dict(),
@@ -43,7 +43,8 @@ def _facts(correction: Correction) -> dict[str, Any]:
         "envelope": None
         if envelope is None
         else {"signals": list(envelope.signals), "radius": envelope.radius},
-        "held_out": None if held is None else asdict(held),
+        "choose": None if correction.choose is None else correction.choose.to_dict(),
+        "test": None if correction.test is None else correction.test.to_dict(),
         "fingerprint": correction.fingerprint(),
         "made_by": correction.made_by or provenance(),
     }
@@ -70,7 +71,7 @@ def load(path: Path) -> Correction:
 
 
 def _read(facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> Correction:
-    held, envelope = facts["held_out"], facts["envelope"]
+    envelope = facts["envelope"]
     return Correction(
         contract=Contract.from_dict(facts["contract"]),
         weights={k.split("/", 1)[1]: v for k, v in arrays.items() if k.startswith("network/")},
@@ -82,6 +83,7 @@ def _read(facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> Correction:
             arrays["envelope/whiten"],
             float(envelope["radius"]),
         ),
-        held_out=None if held is None else HeldOut(**held | {"motions": tuple(held["motions"])}),
+        choose=Verdict.from_dict(facts["choose"]),
+        test=Verdict.from_dict(facts["test"]),
         made_by=dict(facts["made_by"]),
     )

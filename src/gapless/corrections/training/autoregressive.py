@@ -56,7 +56,7 @@ class Autoregressive:
                 f"the autoregressive trainer learns changes of state, not head "
                 f"{start.contract.head!r}; use --head state, or the inverse trainer"
             )
-        smooth, schedule = replace(task, train=smoothed(task.train, self.band)), self._steps(task)
+        smooth, schedule = replace(task, learn=smoothed(task.learn, self.band)), self._steps(task)
         rounds = [Regression(self.iterations, self.batch, self.rate)] * len(schedule)
         return in_rounds(
             task, start, run, rounds, lambda now, i: self._lesson(smooth, now, i, schedule[i])

@@ -65,7 +65,7 @@ class Inverse:
 
     def train(self, task: Task, start: Correction, run: TrainingSession) -> Correction:
         """Rounds of regression; the best by validation is kept."""
-        smooth = replace(task, train=smoothed(task.train, self.band))
+        smooth = replace(task, learn=smoothed(task.learn, self.band))
         rounds = [
             Regression(self.iterations, self.batch, self.rate * 0.5**turn, self.noise)
             for turn in range(self.rounds)

@@ -98,8 +98,8 @@ class Learner:
         return float(loss.detach())
 
     def judged(self, error: float) -> None:
-        """Keep the weights as the best where their error is the smallest."""
-        if error < self.error:
+        """Keep the weights as the best where their error is the smallest, or nothing chooses."""
+        if not error >= self.error:
             self.best, self.error = self.correction, error
 
     def keep(self, checkpoint: Checkpoint) -> None:

@@ -71,9 +71,9 @@ class PpoProgress:
             return {}
         self.judged, now = times, self.correction
         error = task.error(now)
-        if error < self.error:
+        if not error >= self.error:  # NaN where nothing chooses: the last is kept
             self.best, self.error = now, error
-        return {"validation": error}
+        return {"validation": error} if task.choose else {}
 
     def refuse_not_finite(self, figures: dict[str, float]) -> None:
         """Stop where a figure or a weight is no number."""

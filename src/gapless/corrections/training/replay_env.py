@@ -52,7 +52,7 @@ class Replays(VecEnv):
         self.num_envs, self.num_actions = copies, len(contract.outputs)
         self.device, self.cfg = "cpu", {}
         self._clips, self._hold = clips, contract.hold
-        seconds = min(r.duration for r in task.train) - 1 / task.world.rate
+        seconds = min(r.duration for r in task.learn) - 1 / task.world.rate
         self._seconds = seconds if clips else min(task.horizon, seconds)
         self.max_episode_length = max(1, round(self._seconds * task.world.rate) // self._hold)
         self._network, self._world = correction.network, task.world.twin()

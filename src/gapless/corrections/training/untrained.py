@@ -110,7 +110,7 @@ def _bounds(
 
 def _state_bounds(contract: Contract, task: Task) -> tuple[float, ...]:
     """The bounds of a contract, which are in deviations, in the units of the state."""
-    smooth = replace(task, train=smoothed(task.train))
+    smooth = replace(task, learn=smoothed(task.learn))
     windows = smooth.windows(min(task.horizon, 1.0), NORMALISED, -1)
     wrong = state_targets(task.world, windows, contract.columns).output
     fast = np.array([n.startswith(("dq:", *MOTION)) for n in contract.outputs])

@@ -1,4 +1,4 @@
-"""What the stages of a plan share: worlds, fits and their judgement."""
+"""A Fitter: what the stages of a plan share."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from dataclasses import dataclass, replace
 
 from gapless.errors import unknown
 from gapless.identification.calibration import Calibration
-from gapless.identification.estimate import HeldOut
 from gapless.identification.plans.fit_checkpoint import FitCheckpoint
 from gapless.identification.plans.fitting import Fit, Watch, fit
 from gapless.identification.settings import IdentifySettings, matches
 from gapless.identification.torques.torque_start import values_from_torque
-from gapless.measurement.judge import replay_rmse, without_loads
 from gapless.parameters import Parameter, parameters_of
 from gapless.recordings.recording import Recording
 from gapless.robots import Robot
@@ -22,12 +20,25 @@ from gapless.worlds.mujoco_world import MujocoWorld
 
 @dataclass
 class Fitter:
-    """What the stages of a plan share."""
+    """What the stages of a plan share.
+
+    Attributes:
+        robot: the nominal one.
+        settings: how fits are made.
+        checkpoint: keeps how far each stage is.
+        watch: told the same.
+        fold: put before the names of stages, where a plan is followed several times.
+    """
 
     robot: Robot
     settings: IdentifySettings
     checkpoint: FitCheckpoint
     watch: Watch | None
+    fold: str = ""
+
+    def without(self, motion: str) -> Fitter:
+        """The same for recordings that lack a motion."""
+        return replace(self, fold=f"without {motion}: ")
 
     def world(
         self, rate: float, robot: Robot | None = None, effects: Effects | None = None
@@ -60,7 +71,7 @@ class Fitter:
             start=begin,
             optimiser=settings.optimiser,
             quick_start=quick_start,
-            stage=stage,
+            stage=self.fold + stage,
             checkpoint=self.checkpoint,
             watch=self.watch,
             options=dict(settings.options),
@@ -83,17 +94,15 @@ class Fitter:
 
     def calibration(
         self,
-        train: Sequence[Recording],
-        test: Sequence[Recording],
+        recordings: Sequence[Recording],
         parameters: str | Sequence[str] | Sequence[Parameter],
         stage: str = "fit",
         quick_start: bool = True,
         world: MujocoWorld | None = None,
     ) -> Calibration:
-        """One fit and its judgement."""
-        world = world or self.world(train[0].rate)
-        found = self.fit(train, world, parameters, stage, quick_start)
-        return self.judged(found, test)
+        """One fit."""
+        world = world or self.world(recordings[0].rate)
+        return self.described(self.fit(recordings, world, parameters, stage, quick_start))
 
     def refuse_unknown_settings(self, names: Sequence[str]) -> None:
         """Bounds, priors and boxes must be of something that one of the stages looks for."""
@@ -103,35 +112,22 @@ class Fitter:
                 if not matches(asked, key):
                     raise unknown("parameter", key, [p.name for p in asked])
 
-    def judged(self, found: Fit, test: Sequence[Recording]) -> Calibration:
-        """A calibration with its error on recordings the fit did not see."""
-        world, estimates = found.problem.world, found.estimates()
-        calibration = Calibration(
-            robot=world.robot.name,
-            estimates=estimates,
+    def described(self, found: Fit) -> Calibration:
+        """A fit as a calibration that nobody has judged yet."""
+        return Calibration(
+            robot=found.problem.world.robot.name,
+            estimates=found.estimates(),
             correlation=found.uncertainty.correlation,
-            notes=_notes(found, bool(test)),
+            notes=_notes(found),
             made_by={
                 "fit_error": found.error,
                 "iterations": found.iterations,
                 "simulated_seconds": found.simulated_seconds,
             },
         )
-        if not test:
-            return calibration
-        robot, effects = calibration.apply(world.robot, world.effects)
-        test = without_loads(test) if calibration.finds_loads else list(test)
-        horizon = self.settings.horizon
-        held = HeldOut(
-            before=replay_rmse(test, world, horizon),
-            after=replay_rmse(test, world.variant(robot=robot, effects=effects), horizon),
-            horizon=horizon,
-            motions=tuple(dict.fromkeys(r.name for r in test)),
-        )
-        return replace(calibration, held_out=held)
 
 
-def _notes(found: Fit, judged: bool) -> tuple[str, ...]:
+def _notes(found: Fit) -> tuple[str, ...]:
     untold = [
         p.name
         for p, t in zip(found.problem.parameters, found.uncertainty.told, strict=True)
@@ -152,6 +148,4 @@ def _notes(found: Fit, judged: bool) -> tuple[str, ...]:
             "damping cannot be less than none: where the model's kd is a guess it may be too "
             "large; identify kd too"
         )
-    if not judged:
-        lines.append("no recording was held out, so nothing says whether this is better elsewhere")
     return tuple(lines)

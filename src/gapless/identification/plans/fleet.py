@@ -30,10 +30,7 @@ def by_unit(recordings: Sequence[Recording]) -> dict[str, list[Recording]]:
 
 
 def fleet(
-    run: Fitter,
-    train: Sequence[Recording],
-    test: Sequence[Recording],
-    parameters: str | Sequence[str],
+    fitter: Fitter, recordings: Sequence[Recording], parameters: str | Sequence[str]
 ) -> Calibration:
     """Fit every unit with a prior that the others give it.
 
@@ -41,24 +38,24 @@ def fleet(
         The mean robot, whose intervals hold 95 % of the units; `made_by["units"]` has each
         unit's own values and standard deviations.
     """
-    units = by_unit(train)
+    units = by_unit(recordings)
     if len(units) < 2:
         raise DataError(
             f"the fleet plan needs recordings of two units or more, found {', '.join(units)}; "
             "state the unit at import (conditions.unit), or use another --plan"
         )
-    world = run.world(train[0].rate)
-    shared = run.fit(train, world, parameters, stage="all units")
+    world = fitter.world(recordings[0].rate)
+    shared = fitter.fit(recordings, world, parameters, stage="all units")
     prior = _prior(shared.problem.parameters, shared.values, np.ones(len(shared.problem)))
     fits: dict[str, Fit] = {}
     for name, clips in units.items():
-        fits[name] = run.fit(clips, world, prior, stage=f"{name} alone")
+        fits[name] = fitter.fit(clips, world, prior, stage=f"{name} alone")
     # The spread is judged by fits that no fleet has drawn together.
     mean, spread = _population(fits, shared)
     prior = _prior(shared.problem.parameters, mean, spread)
     for name, clips in units.items():
-        fits[name] = run.fit(clips, world, prior, stage=f"{name} of the fleet")
-    return _fleet_calibration(run, shared, fits, mean, spread, test)
+        fits[name] = fitter.fit(clips, world, prior, stage=f"{name} of the fleet")
+    return _fleet_calibration(fitter, shared, fits, mean, spread)
 
 
 def _prior(
@@ -88,14 +85,13 @@ def _errors(fit: Fit) -> np.ndarray:
 
 
 def _fleet_calibration(
-    run: Fitter,
+    fitter: Fitter,
     shared: Fit,
     fits: dict[str, Fit],
     mean: np.ndarray,
     spread: np.ndarray,
-    test: Sequence[Recording],
 ) -> Calibration:
-    calibration = run.judged(replace(shared, z=shared.problem.z_of(mean)), test)
+    calibration = fitter.described(replace(shared, z=shared.problem.z_of(mean)))
     sizes = np.array([p.spread for p in shared.problem.parameters])
     wide = np.sqrt((spread * sizes) ** 2 + np.array([e.std for e in calibration.estimates]) ** 2)
     estimates = tuple(

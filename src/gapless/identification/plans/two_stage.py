@@ -59,41 +59,37 @@ def is_loaded(recording: Recording, loaded: Sequence[str] | None) -> bool:
 
 
 def two_stage(
-    run: Fitter,
-    train: Sequence[Recording],
-    test: Sequence[Recording],
+    fitter: Fitter,
+    recordings: Sequence[Recording],
     parameters: str | Sequence[str],
     payload: str | Sequence[str],
     loaded: Sequence[str] | None,
 ) -> Calibration:
     """Fit the robot to unloaded recordings, then only its load, from there, to loaded ones."""
-    empty, full = by_load(train, loaded)
+    empty, full = by_load(recordings, loaded)
     _require(empty, full)
-    empty_test, full_test = by_load(test, loaded)
-    base = run.calibration(empty, empty_test, parameters, stage="robot")
-    robot, effects = base.apply(run.robot)
-    world = run.world(full[0].rate, robot, effects)
-    load = run.calibration(
-        without_loads(full), without_loads(full_test), payload, stage="load", world=world
-    )
+    base = fitter.calibration(empty, parameters, stage="robot")
+    robot, effects = base.apply(fitter.robot)
+    world = fitter.world(full[0].rate, robot, effects)
+    load = fitter.calibration(without_loads(full), payload, stage="load", world=world)
     notes = (*load.notes, *load_lines(load))
     return replace(base, loaded=replace(load, carries=True, notes=notes))
 
 
 def one_stage(
-    run: Fitter,
-    train: Sequence[Recording],
-    test: Sequence[Recording],
+    fitter: Fitter,
+    recordings: Sequence[Recording],
     payload: str | Sequence[str],
     loaded: Sequence[str] | None,
 ) -> Calibration:
     """The baseline: only the load, on the nominal robot; a wrong base model goes into it."""
-    _, full = by_load(train, loaded)
-    _, full_test = by_load(test, loaded)
-    if not full:  # nothing says which are loaded, so all of them are
-        full, full_test = list(train), list(test)
-    found = run.calibration(without_loads(full), without_loads(full_test), payload, stage="load")
+    found = fitter.calibration(without_loads(carried(recordings, loaded)), payload, stage="load")
     return replace(found, carries=True, notes=(*found.notes, *load_lines(found)))
+
+
+def carried(recordings: Sequence[Recording], loaded: Sequence[str] | None) -> list[Recording]:
+    """The loaded recordings; all of them where nothing says which are."""
+    return by_load(recordings, loaded)[1] or list(recordings)
 
 
 def loads(calibration: Calibration) -> list[Load]:

@@ -126,6 +126,7 @@ def _conditions(
     return replace(
         given,
         unit=options.unit or given.unit,
+        policy=options.policy or given.policy,
         mount=None if mount is None else robot.with_mount(mount).mount,
         payloads=payloads,
         gains={a.joint: gain for a, gain in zip(joints, given.gains.values(), strict=True)},

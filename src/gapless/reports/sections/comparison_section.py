@@ -29,4 +29,4 @@ def data(run: Run) -> dict[str, Any]:
         for row in found["rows"]
     ]
     titles = [f"{m}, {h} s, {found['units'].get(m, '')}" for m, h in columns]
-    return {**where, "rows": rows, "columns": titles, "motions": len(found["held_out"]["motions"])}
+    return {**where, "rows": rows, "columns": titles, "motions": len(found["split"]["test"])}

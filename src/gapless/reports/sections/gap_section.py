@@ -9,12 +9,13 @@ from gapless.reports.figures import bars, lines, short
 from gapless.reports.sections.measured_stages import at_horizon, by_joint, measured
 
 METRICS = {
-    "mpjae": "mean joint error",
+    "replay_error": "replay error",
+    "mpjae": "MPJAE of what did not diverge",
     "rmse": "root mean square",
     "lag_ms": "lag",
-    "e_g_mpjpe": "points on the body",
-    "e_vel": "their velocity",
-    "e_acc": "their acceleration",
+    "e_g_mpjpe": "MPJPE, global",
+    "e_vel": "E_vel",
+    "e_acc": "E_acc",
     "torque_rmse": "torque",
 }
 MOTIONS = 40
@@ -23,7 +24,7 @@ MOTIONS = 40
 
 def data(run: Run) -> dict[str, Any] | None:
     """Figures, and a table of metrics."""
-    gaps, horizon = measured(run), run.facts["choices"]["horizon"]
+    gaps, horizon = measured(run), run.facts["settings"]["horizon"]
     if not gaps:
         return None
     figures = {
@@ -56,7 +57,7 @@ def data(run: Run) -> dict[str, Any] | None:
 
 def _by_horizon(gap: dict[str, Any]) -> dict[float, float | None]:
     seconds = [s for s in gap["summary"] if s["horizon"] != "full"]
-    return {float(s["horizon"]): s["metrics"]["mpjae"]["value"] for s in seconds}
+    return {float(s["horizon"]): s["metrics"]["replay_error"]["value"] for s in seconds}
 
 
 def _by_group(gap: dict[str, Any], horizon: float, group: str) -> dict[str, float | None]:

@@ -22,7 +22,7 @@ def at_horizon(gap: dict[str, Any], horizon: float | str) -> dict[str, Any]:
 
 def by_joint(gap: dict[str, Any], horizon: float | str) -> dict[str, float]:
     """Joint -> mean absolute error, rad; those that were scored."""
-    values = at_horizon(gap, horizon)["joints"]["mpjae"]
+    values = at_horizon(gap, horizon)["joints"]["replay_error"]
     return {j: v for j, v in zip(gap["joints"], values, strict=True) if v is not None}
 
 

@@ -14,7 +14,7 @@ def data(run: Run) -> dict[str, Any]:
     tables = {
         "robot": run.facts["robot"],
         "recordings": run.facts["data"],
-        "choices": run.facts["choices"],
+        "settings": run.facts["settings"],
         "simulator": identity,
         "software": run.facts["made_by"],
     }

@@ -12,12 +12,13 @@ from gapless.reports.sections.measured_stages import STAGES, at_horizon, by_join
 
 def data(run: Run) -> dict[str, Any]:
     """Errors of every stage, and joint by joint before and after."""
-    gaps, horizon = measured(run), run.facts["choices"]["horizon"]
+    gaps, horizon = measured(run), run.facts["settings"]["horizon"]
     shown = {
         "finished": bool(run.summary),
         "horizon": horizon,
         "rows": [],
         "notes": run.facts["notes"],
+        "split": run.facts["split"],
         "drawings": [],
         "sentence": "",
         "figures": {},
@@ -34,18 +35,18 @@ def data(run: Run) -> dict[str, Any]:
 
 def sentence(run: Run) -> str:
     """How much of the gap is gone, by what."""
-    count, last = len(run.facts["split"]["held_out"]), kept(run)
+    count, last = len(run.facts["split"]["test"]), kept(run)
     raw, now = run.stage("raw")["error"], run.stage(last)["error"]
     start = (
         f"Over {run.facts['choices']['horizon']:g} s, on {count} "
-        f"{'motion' if count == 1 else 'motions'} that taught nothing, the nominal simulator's "
-        f"joints are {raw:.4f} rad from the robot's"
+        f"held-out {'motion' if count == 1 else 'motions'}, the nominal simulator's joints are "
+        f"{raw:.4f} rad from the robot's"
     )
     if last == "raw":
         return start + "; nothing that was tried so far brings it closer."
     how = {
-        "identified": "with identified figures",
-        "corrected": "with identified figures and a learned correction"
+        "identified": "with identified parameters",
+        "corrected": "with identified parameters and a learned correction"
         if run.stage("identified").get("kept")
         else "with a learned correction",
     }[last]
@@ -62,6 +63,7 @@ def _row(run: Run, name: str) -> dict[str, Any]:
         "less": None if error is None or name == "raw" else 1 - error / raw,
         "kept": stage.get("kept", name == "raw"),
         "why": stage.get("why", "") if stage else "not there yet",
+        "choose": stage.get("choose"),
     }
 
 
@@ -83,6 +85,6 @@ def _bars(gaps: dict[str, Any], horizon: float) -> dict[str, Any]:
     for name, gap in gaps.items():
         at = at_horizon(gap, horizon)
         loads = {load: mean["value"] for load, mean in at["by"]["payload"].items()}
-        whole = {"all": at["metrics"]["mpjae"]["value"]}
+        whole = {"all": at["metrics"]["replay_error"]["value"]}
         series[name] = whole | (loads if len(loads) > 1 else {})
-    return bars(series, "mean joint error, rad")
+    return bars(series, "replay error, rad")

@@ -1,0 +1,199 @@
+"""How recordings are divided: test motions first, then those that choose; the rest teaches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+
+from gapless.errors import DataError, unknown
+from gapless.recordings.motion_identity import motions_of
+from gapless.recordings.recording import Recording, Recordings
+from gapless.recordings.split import (
+    PARTS,
+    Fold,
+    Split,
+    distinct,
+    motions_of_parts,
+    refuse_leaks,
+)
+
+ENOUGH = 4
+"""Motions besides the test ones from which on some only choose; fewer are cross-validated."""
+
+SHARE = 0.25
+"""Of the motions that test, and of the others that choose."""
+
+Stratum = Callable[[Recording], Hashable]
+Key = Callable[[Recording], str]
+
+
+def split_recordings(
+    recordings: Recordings,
+    *,
+    by: Literal["motion", "unit"] = "motion",
+    test: Recordings | float = SHARE,
+    choose: float = SHARE,
+    units: Collection[str] = (),
+    seed: int = 0,
+    like: Mapping[str, Collection[str]] | None = None,
+    stratum: Stratum | None = None,
+) -> Split:
+    """Divide recordings by what was commanded, or by unit.
+
+    Args:
+        recordings: those flagged as unfit and those without commands are left out.
+        by: what is not in two parts; by unit, motions recur on the units that test.
+        test: share of the motions (or units) that test, or recordings to test on.
+        choose: share of the other motions that choose; 0 leaves nothing to choose by.
+        units: test only on these units, and learn and choose only on the others.
+        seed: of what is drawn.
+        like: part -> motions of an earlier split; motions that it does not know teach.
+        stratum: kinds of recordings of which every part should have some.
+    """
+    refuse_wrong_shares(by, choose, test)
+    pool = usable(recordings)
+    given = [] if isinstance(test, int | float) else usable(test)
+    labels = motions_of([*pool, *given])
+    motion_of = dict(zip(map(id, (*pool, *given)), labels, strict=True))
+    rng, kind = np.random.default_rng(seed), stratum or (lambda _: "")
+
+    def motion(recording: Recording) -> str:
+        return motion_of[id(recording)]
+
+    if not isinstance(test, int | float):
+        refuse_leaks([labels[: len(pool)], labels[len(pool) :]])
+        tested = [r for r in given if not units or unit(r) in units]
+    elif like is not None:
+        pool, tested = parted(pool, motion, like["test"])
+    elif by == "motion" and not units and test and len(set(labels)) == 1:
+        return cut_in_time(pool, PARTS)
+    elif by == "unit":
+        units = units or drawn(pool, unit, test, rng, kind)
+        tested = [r for r in pool if unit(r) in units]
+    else:
+        pool, tested = parted(pool, motion, drawn(pool, motion, test, rng, kind))
+        tested = [r for r in tested if not units or unit(r) in units]
+    pool = [r for r in pool if unit(r) not in units]
+    if units and not (pool and tested):
+        raise _no_such_units(units, recordings)
+    if like is not None and like["choose"]:
+        return _with_choosers(pool, tested, motion, like["choose"])
+    return _with_choice(pool, tested, motion, choose, rng, kind)
+
+
+def as_split(data: Split | Recordings, stratum: Stratum | None = None) -> Split:
+    """A split as it is; recordings divided as usual."""
+    return data if isinstance(data, Split) else split_recordings(data, stratum=stratum)
+
+
+def refuse_wrong_shares(by: str, *shares: Recordings | float) -> None:
+    """Shares are from 0 to below 1, and recordings are divided by motion or by unit."""
+    if by not in ("motion", "unit"):
+        raise unknown("way to split", by, ("motion", "unit"))
+    for share in shares:
+        if isinstance(share, int | float) and not 0 <= share < 1:
+            raise DataError(f"a share of the motions is {share}; expected 0 to below 1")
+
+
+def drawn(
+    pool: Sequence[Recording], key: Key, share: float, rng: np.random.Generator, kind: Stratum
+) -> set[str]:
+    """A share of the motions (or units) of every kind of recordings, at least one, never all."""
+    found: set[str] = set()
+    for one in dict.fromkeys(map(kind, pool)) if share else ():
+        names = sorted({key(r) for r in pool if kind(r) == one})
+        if len(names) > 1 and not found & set(names):
+            count = min(max(1, round(share * len(names))), len(names) - 1)
+            found |= set(rng.permutation(names)[:count].tolist())
+    if share and not found:
+        raise DataError(
+            f"there is one motion or unit only ({key(pool[0])}), so none can be held out; record "
+            "another, or give recordings to test on"
+        )
+    return found
+
+
+def _with_choice(
+    pool: list[Recording],
+    tested: list[Recording],
+    motion: Key,
+    share: float,
+    rng: np.random.Generator,
+    kind: Stratum,
+) -> Split:
+    """Let some motions choose; where they are few, each in turn; of one, the last stretch."""
+    motions, named = distinct(map(motion, pool)), distinct(map(motion, tested))
+    if share and len(motions) >= ENOUGH:
+        return _with_choosers(pool, tested, motion, drawn(pool, motion, share, rng, kind))
+    if share and len(motions) == 1:
+        cut = cut_in_time(pool, PARTS[:2])
+        return replace(cut, test=tested, motions={**cut.motions, "test": named})
+    folds, notes = (), ()
+    if share:
+        folds = tuple(Fold(*parted(pool, motion, {m})) for m in motions)
+        notes = (f"only {len(motions)} motions to learn from: each chose for the others in turn",)
+    return Split(pool, [], tested, folds, {"learn": motions, "choose": (), "test": named}, notes)
+
+
+def _with_choosers(
+    pool: list[Recording], tested: list[Recording], motion: Key, names: Collection[str]
+) -> Split:
+    learn, choose = parted(pool, motion, names)
+    parts = zip(PARTS, (learn, choose, tested), strict=True)
+    motions = {part: distinct(map(motion, own)) for part, own in parts}
+    return Split(learn, choose, tested, (Fold(learn, choose),), motions)
+
+
+def parted(
+    pool: Sequence[Recording], key: Key, names: Collection[str]
+) -> tuple[list[Recording], list[Recording]]:
+    """Recordings that are not of these motions (or units), and those that are."""
+    return [r for r in pool if key(r) not in names], [r for r in pool if key(r) in names]
+
+
+def cut_in_time(recordings: Sequence[Recording], parts: Sequence[str]) -> Split:
+    """One motion, cut in time: the last quarter is the last part, the quarter before the second."""
+    cuts: dict[str, list[Recording]] = {part: [] for part in PARTS}
+    edges = [0.0, *(1 - SHARE * k for k in range(len(parts) - 1, -1, -1))]
+    for r in recordings:
+        at = [round(edge * len(r)) for edge in edges]
+        for part, first, last in zip(parts, at[:-1], at[1:], strict=True):
+            cuts[part].append(replace(r.clip(first, last), name=f"{r.name}#{part}"))
+    named = {part: distinct(r.name for r in own) for part, own in cuts.items()}
+    note = (
+        f"there is one motion only ({recordings[0].name}) to {' and '.join(parts)} by, so it was "
+        "cut in time. Record other motions to be sure"
+    )
+    learn, choose, tested = (cuts[part] for part in PARTS)
+    return Split(learn, choose, tested, (Fold(learn, choose),), named, (note,))
+
+
+def unseen(recordings: Recordings, learned: Recordings) -> list[Recording]:
+    """Recordings of motions that are not learned from."""
+    clips = usable(recordings)
+    known, labels = motions_of_parts([learned, clips])
+    return [r for r, name in zip(clips, labels, strict=True) if name not in set(known)]
+
+
+def usable(recordings: Recordings) -> list[Recording]:
+    """Recordings that are fit for learning: not flagged, and with commands."""
+    found = [r for r in recordings if not r.provenance.get("flags") and r.target is not None]
+    if not found:
+        raise DataError(f"none of {len(recordings)} recordings can be used; see gapless check")
+    return found
+
+
+def unit(recording: Recording) -> str:
+    """The individual robot."""
+    return recording.conditions.unit or "unknown"
+
+
+def _no_such_units(units: Collection[str], recordings: Recordings) -> DataError:
+    known = sorted({unit(r) for r in recordings})
+    return DataError(
+        f"units {', '.join(sorted(units))} leave nothing to learn from or to test on; the "
+        f"recordings are of units {', '.join(known)}"
+    )

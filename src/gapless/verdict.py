@@ -1,0 +1,59 @@
+"""A Verdict: the replay error without and with something, on recordings that did not teach it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Replay error before and after, rad; see `gapless.measurement.judge`.
+
+    Attributes:
+        before: without what is judged.
+        after: with it.
+        horizon: seconds replayed, or "full".
+        motions: that were replayed.
+    """
+
+    before: float
+    after: float
+    horizon: float | str
+    motions: tuple[str, ...]
+
+    @property
+    def improved(self) -> bool:
+        """Whether the error is smaller with it."""
+        return self.after < self.before
+
+    @property
+    def reduction(self) -> float:
+        """Share of the error that is gone: 0.4 is 40 % less."""
+        return 1 - self.after / self.before if self.before else 0.0
+
+    @classmethod
+    def mean(cls, verdicts: Sequence[Verdict]) -> Verdict:
+        """Of several folds: errors averaged, motions together."""
+        return cls(
+            sum(v.before for v in verdicts) / len(verdicts),
+            sum(v.after for v in verdicts) / len(verdicts),
+            verdicts[0].horizon,
+            tuple(dict.fromkeys(m for v in verdicts for m in v.motions)),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return {**asdict(self), "motions": list(self.motions)}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any] | None) -> Verdict | None:
+        """Inverse of `to_dict`; None stays None."""
+        return None if data is None else cls(**{**data, "motions": tuple(data["motions"])})
+
+    def __str__(self) -> str:
+        change = f"{abs(self.reduction):.0%} {'less' if self.reduction >= 0 else 'more'}"
+        horizon = self.horizon if isinstance(self.horizon, str) else f"{self.horizon:g} s"
+        count = f"{len(self.motions)} motion{'s' if len(self.motions) != 1 else ''}"
+        return f"{self.before:.5f} -> {self.after:.5f} rad ({change}; {horizon}, {count})"
