@@ -13,7 +13,7 @@ from gapless.cli.correct_options import (
     same_world,
     trainer_settings,
 )
-from gapless.cli.correction_option import calibrated, trained_and_judged
+from gapless.cli.correction_option import calibration_of, trained_and_judged
 from gapless.cli.correction_report import draw, report
 from gapless.cli.stopping import stoppable, stopped
 from gapless.cli.terminal import check_outputs, console, parse
@@ -23,8 +23,10 @@ from gapless.recordings import Dataset
 
 if TYPE_CHECKING:
     from gapless.corrections import Correction
+    from gapless.identification import Calibration
     from gapless.recordings.split import Split
     from gapless.worlds import MujocoWorld
+    from gapless.worlds.world import World
 
 
 @dataclass(frozen=True)
@@ -34,16 +36,23 @@ class _Job:
     Attributes:
         train: recordings to train on, and to judge by where that is a share.
         judged_by: recordings to judge by, or the share of motions to keep back.
-        seen: motions that the calibration was fitted to.
         split: the recordings by their use.
-        world: calibrated, without the correction.
+        nominal: the simulator as it was.
+        calibration: what the correction is learned on top of.
     """
 
     train: Dataset
     judged_by: Dataset | float
-    seen: list[str]
     split: Split
-    world: MujocoWorld
+    nominal: MujocoWorld
+    calibration: Calibration | None
+
+    @property
+    def world(self) -> World:
+        """Calibrated, without the correction."""
+        from gapless.corrections import CorrectedWorld
+
+        return CorrectedWorld(self.nominal, self.calibration).world
 
 
 def run(arguments: list[str]) -> int:
@@ -101,23 +110,22 @@ def _check(args: Correct) -> None:
 def _job(args: Correct) -> _Job:
     """Recordings, their split, and the calibrated world."""
     from gapless.corrections.correcting import fitted_motions
-    from gapless.identification import Calibration
     from gapless.recordings.split import divided
     from gapless.worlds import MujocoWorld
 
-    dataset, nominal = args.opened()
-    chosen, others = dataset, 0.0
+    dataset, robot = args.opened()
+    train, others = dataset, 0.0
     if not args.transfer:
-        chosen, others = trained_and_judged(dataset, args.judge, args.fit, args.held_out, args.seed)
-    robot, effects, train = calibrated(nominal, chosen, args.calibration, args.loaded)
-    if isinstance(others, Dataset):
-        others = calibrated(nominal, others, args.calibration, args.loaded)[2]
-    world = MujocoWorld(robot, dataset.rate, effects=effects, physics_step=args.physics_step)
+        train, others = trained_and_judged(dataset, args.judge, args.fit, args.held_out, args.seed)
+    calibration = calibration_of(args.calibration, args.loaded)
+    if calibration is not None:
+        train = calibration.recordings(train)
+        others = calibration.recordings(others) if isinstance(others, Dataset) else others
+    world = MujocoWorld(robot, dataset.rate, physics_step=args.physics_step)
     if args.transfer:
-        return _Job(train, others, [], _never_trained_on(args, train), world)
-    seen = fitted_motions(Calibration.load(args.calibration) if args.calibration else None)
-    split = divided(train, others, args.units, args.seed, seen)
-    return _Job(train, others, seen, split, world)
+        return _Job(train, others, _never_trained_on(args, train), world, calibration)
+    split = divided(train, others, args.units, args.seed, fitted_motions(calibration))
+    return _Job(train, others, split, world, calibration)
 
 
 def _trained(args: Correct, job: _Job, progress: Path) -> Correction:
@@ -140,16 +148,16 @@ def _trained(args: Correct, job: _Job, progress: Path) -> Correction:
 
         return correct(
             job.train,
-            job.world,
+            job.nominal,
+            job.calibration,
             held_out=job.judged_by,
             units=args.units,
-            seen=job.seen,
             seed=args.seed,
             keep_anyway=args.keep_anyway,
             checkpoint=progress,
             restart=args.restart,
             watch=watch,
-            **choices(args, [*job.split.train, *job.split.held_out]),
+            **choices(args),
         )
 
 

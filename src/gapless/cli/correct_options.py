@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from gapless.cli.correction_option import settings_of
 from gapless.cli.robot_option import OfDataset
-from gapless.recordings.recording import Recording
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +52,7 @@ class Correct(OfDataset):
     history: int | None = None
     """Earlier frames that an operator, actuator or mlp sees."""
     payload: bool = True
-    """Look at the mass that is carried, where every recording states it."""
+    """Look at the mass that is carried, where all recordings state it and some carry one."""
     model_set: tuple[str, ...] = ()
     """Other settings of the model, e.g. basis=8 or sizes=[256,256]."""
     trainer_set: tuple[str, ...] = ()
@@ -83,15 +81,13 @@ class Correct(OfDataset):
     """File for the figures."""
 
 
-def choices(args: Correct, recordings: Sequence[Recording]) -> dict[str, Any]:
-    """Fields of `gapless.corrections.correcting.Choices`, for these recordings."""
-    from gapless.comparison.methods import seeing_payload
+def choices(args: Correct) -> dict[str, Any]:
+    """Fields of `gapless.corrections.correcting.CorrectSettings`."""
     from gapless.corrections.correcting import CorrectSettings
 
     named = {k: v for k, v in vars(args).items() if k in CorrectSettings.__dataclass_fields__}
-    seen = seeing_payload(args.model, recordings, args.payload)
     settings = {
-        "model_settings": seen | model_settings(args),
+        "model_settings": model_settings(args),
         "trainer_settings": trainer_settings(args),
     }
     return named | settings

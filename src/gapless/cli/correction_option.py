@@ -10,46 +10,29 @@ from typing import TYPE_CHECKING, Any
 
 from gapless.errors import DataError, GaplessError, unknown
 from gapless.recordings import Dataset
-from gapless.robots import Robot
 
 if TYPE_CHECKING:
     from gapless.corrections import CorrectedWorld
-    from gapless.worlds import Effects
+    from gapless.identification import Calibration
 
 
-def calibrated(
-    robot: Robot, recordings: Dataset, file: Path | None, loaded: bool = False
-) -> tuple[Robot, Effects | None, Dataset]:
-    """The robot as identified, and the recordings as it counts, where a calibration is given.
+def calibration_of(file: Path | None, loaded: bool = False) -> Calibration | None:
+    """The calibration that a command is given, where it is.
 
     Args:
-        robot: the nominal one.
-        recordings: of it.
         file: of gapless identify.
-        loaded: with the load that it found, on the recordings that carry one.
+        loaded: that of the robot with the load which two stages found.
     """
     if file is None:
         if loaded:
             raise GaplessError("--loaded needs --calibration FILE, made with --plan two-stage")
-        return robot, None, recordings
+        return None
     from gapless.identification import Calibration
-    from gapless.identification.sign_conventions import with_signs
-    from gapless.measurement.judge import without_loads
 
-    calibration = Calibration.load(file)
-    robot, effects = calibration.apply(robot)
-    recordings = recordings.map(lambda recording: with_signs(recording, calibration.signs))
-    if not loaded:
-        if calibration.finds_loads:
-            recordings = recordings.map(lambda recording: without_loads([recording])[0])
-        return robot, effects, recordings
-    if calibration.loaded is None:
+    found = Calibration.load(file)
+    if loaded and found.loaded is None:
         raise GaplessError(f"{file} has no load; it is made with --plan two-stage")
-    full = recordings.select(lambda episode: episode.conditions.payloads != {})
-    if not len(full):
-        raise GaplessError("no recording is loaded: all state that nothing was carried (--loaded)")
-    full = full.map(lambda recording: without_loads([recording])[0])
-    return *calibration.loaded.apply(robot, effects), full
+    return found.loaded if loaded else found
 
 
 def trained_and_judged(

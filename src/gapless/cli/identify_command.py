@@ -156,7 +156,6 @@ def _same_robot(args: Identify) -> str:
 def _draw(args: Identify, calibration: Calibration, robot: Robot, dataset: Dataset) -> None:
     """Intervals, and replays of held-out motions before and after."""
     from gapless.identification.calibration_plots import plot_replays
-    from gapless.identification.sign_conventions import with_signs
     from gapless.worlds import MujocoWorld
 
     assert args.plots is not None
@@ -164,9 +163,7 @@ def _draw(args: Identify, calibration: Calibration, robot: Robot, dataset: Datas
     calibration.plot(args.plots / "calibration.png")
     held = calibration.held_out
     names = held.motions if held else tuple(calibration.made_by["motions"])
-    shown = dataset.select(lambda e: e.name in names).map(
-        lambda r: with_signs(r, calibration.signs)
-    )
+    shown = calibration.recordings(dataset.select(lambda e: e.name in names))
     step = args.physics_step
     plot_replays(
         [shown[i] for i in range(len(shown))],

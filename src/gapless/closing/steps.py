@@ -62,12 +62,19 @@ class Steps:
         chosen = {id(r): r for r in (*self.split.train, *self.split.validation)}
         return list(chosen.values())
 
-    def measured(self, world: World, stage: str, attribution: bool = False) -> dict[str, Any]:
-        """The gap on the motions that judge."""
+    def measured(
+        self,
+        world: World,
+        stage: str,
+        calibration: Calibration | None = None,
+        attribution: bool = False,
+    ) -> dict[str, Any]:
+        """The gap on the motions that judge, counted as a calibration says."""
         self.say(stage, "measuring")
         horizons = [h for h in (0.25, 0.5, 1.0) if h < self.chosen.horizon]
+        judges = self.split.held_out
         gap: Gap = measure(
-            self.split.held_out,
+            judges if calibration is None else calibration.recordings(judges),
             world,
             horizons=(*horizons, self.chosen.horizon, "full"),
             attribution=attribution,
@@ -96,7 +103,8 @@ class Steps:
                 ).save(file)
         except GaplessError as error:
             return {"kept": False, "why": str(error)}
-        left = self.measured(self.world(Calibration.load(file)), "identified")
+        calibration = Calibration.load(file)
+        left = self.measured(self.world(calibration), "identified", calibration)
         return {**left, **_verdict(left["error"], raw["error"])}
 
     def corrected(self, identified: dict[str, Any], raw: dict[str, Any]) -> dict[str, Any]:
@@ -110,7 +118,7 @@ class Steps:
         except GaplessError as error:
             return {"kept": False, "why": str(error)}
         world = self.world(calibration, Correction.load(folder))
-        left = self.measured(world, "corrected")
+        left = self.measured(world, "corrected", calibration)
         usage = world.usage[0].to_dict()
         return {**left, **_verdict(left["error"], before), "usage": usage}
 

@@ -13,7 +13,6 @@ from typing import Any
 
 from gapless.corrections.corrected_world import CorrectedWorld
 from gapless.corrections.correcting import correct
-from gapless.corrections.models import MODELS
 from gapless.corrections.runtime.signals import BASE
 from gapless.corrections.training.trainer import Watch
 from gapless.errors import unknown
@@ -78,9 +77,8 @@ class Bench:
         **choices: Any,
     ) -> CorrectedWorld:
         """The world with a correction that is trained by these choices."""
-        chosen = merged({"horizon": self.horizon, **choices}, self.settings.get(name, {}))
-        seen = seeing_payload(chosen.get("model", "operator"), self.train, payload)
-        chosen["model_settings"] = seen | chosen.get("model_settings", {})
+        usual = {"horizon": self.horizon, "payload": payload, **choices}
+        chosen = merged(usual, self.settings.get(name, {}))
         correction = correct(
             self.train,
             self.world,
@@ -109,18 +107,6 @@ def merged(choices: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, A
         before = found.get(name)
         found[name] = {**before, **value} if isinstance(before, dict) else value
     return found
-
-
-def seeing_payload(
-    model: str, recordings: Sequence[Recording], wanted: bool = True
-) -> dict[str, Any]:
-    """Settings with which a model looks at the payload, where every recording states it."""
-    seen = wanted and all(r.conditions.payload_mass is not None for r in recordings)
-    if model == "operator":
-        return {"payload": seen}
-    if not seen or model not in MODELS:
-        return {}
-    return {"now": (*MODELS[model]().now, "payload")}  # type: ignore[attr-defined]
 
 
 def raw(bench: Bench) -> World:

@@ -12,6 +12,7 @@ from typing import Any
 from gapless.artifact import provenance, version
 from gapless.corrections.corrected_world import CorrectedWorld
 from gapless.corrections.operator.sensor_predictor import with_sensors
+from gapless.corrections.payload_input import seeing_payload
 from gapless.corrections.runtime.correction import Correction
 from gapless.corrections.training import TrainingSession, trainer_of
 from gapless.corrections.training.task import Task
@@ -62,6 +63,7 @@ class CorrectSettings:
         hold: control steps that an output is held.
         members: networks in the ensemble.
         horizon: seconds of an episode, and of the replays it is judged by.
+        payload: look at the mass that is carried, where recordings state it and some carry one.
         model_settings: of the model.
         trainer_settings: of the trainer.
     """
@@ -75,6 +77,7 @@ class CorrectSettings:
     hold: int = 1
     members: int = 2
     horizon: float = 1.0
+    payload: bool = True
     model_settings: dict[str, Any] = field(default_factory=dict)
     trainer_settings: dict[str, Any] = field(default_factory=dict)
 
@@ -99,7 +102,8 @@ def correct(
     Args:
         dataset: recordings of the robot, with commands.
         robot: the nominal robot, or a world of it.
-        calibration: figures that the correction is learned on top of.
+        calibration: figures that the correction is learned on top of; recordings are counted as
+            it found (`Calibration.recordings`).
         held_out: recordings to judge by, or the share of motions to keep back.
         units: judge only by these units, and train only on the others.
         seen: motions that a world's figures were fitted to, those of the calibration included; they
@@ -115,8 +119,12 @@ def correct(
         CorrectionRefusedError: held-out replays are no better; it carries the correction.
     """
     began = time.perf_counter()
-    chosen = CorrectSettings(**choices)
+    if calibration is not None:
+        dataset = calibration.recordings(dataset)
+        if not isinstance(held_out, int | float):
+            held_out = calibration.recordings(held_out)
     split = divided(dataset, held_out, units, seed, {*seen, *fitted_motions(calibration)})
+    chosen = _seeing_payload(CorrectSettings(**choices), split)
     world = world_for(robot, calibration, split.train[0].rate)
     contract = contract_for(
         world,
@@ -144,9 +152,16 @@ def correct(
     return found
 
 
+def _seeing_payload(chosen: CorrectSettings, split: Split) -> CorrectSettings:
+    """Settings of the model that fit what the recordings state; those asked for come first."""
+    every = [*split.train, *split.validation, *split.held_out]
+    seen = seeing_payload(chosen.model, every, chosen.payload)
+    return replace(chosen, model_settings=seen | chosen.model_settings)
+
+
 def fitted_motions(calibration: Calibration | None) -> list[str]:
     """Motions that a calibration was fitted to."""
-    return [] if calibration is None else list(calibration.made_by.get("motions", ()))
+    return [] if calibration is None else list(calibration.motions)
 
 
 def world_for(robot: Robot | World, calibration: Calibration | None, rate: float) -> World:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from gapless.identification.estimate import Estimate, HeldOut, from_entry, to_en
 from gapless.parameters import KINDS, apply
 from gapless.parameters.kinds import EFFECT_FIELDS
 from gapless.printing import PrintsAsTables
+from gapless.recordings.dataset import Dataset
+from gapless.recordings.recording import Recording, Recordings
 from gapless.robots import Robot
 from gapless.worlds.effects import Effects
 from gapless.worlds.mujoco_world import MujocoWorld
@@ -24,7 +26,11 @@ FORMAT = "gapless calibration 1"
 
 @dataclass(frozen=True)
 class Calibration(PrintsAsTables):
-    """Named figures that patch a robot model.
+    """Named figures that patch a robot model, and how recordings of that robot are counted.
+
+    Example:
+        recordings = calibration.recordings(dataset)  # signs and loads as it found them
+        gap = measure(recordings, calibration.world(robot))
 
     Attributes:
         robot: name of the robot.
@@ -33,7 +39,9 @@ class Calibration(PrintsAsTables):
         held_out: replay error before and after, on motions no fit saw; None where none was left.
         signs: -1 for joints that the log counts the other way than the robot.
         carries: whether masses include what is carried.
-        loaded: the same robot carrying its load, on top of this calibration (two-stage plan).
+        loaded: the same robot carrying its load (two-stage plan): used like any calibration, on
+            the nominal robot and on recordings as they were logged.
+        base: what a `loaded` one is applied on top of; it follows from where that one belongs.
         notes: what people should know.
         made_by: plan, optimiser, data and software.
     """
@@ -45,8 +53,14 @@ class Calibration(PrintsAsTables):
     signs: dict[str, float] = field(default_factory=dict)
     carries: bool = False
     loaded: Calibration | None = None
+    base: Calibration | None = field(default=None, repr=False)
     notes: tuple[str, ...] = ()
     made_by: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.loaded is not None:  # what it is on top of is this one, however that was made
+            on_top = replace(self.loaded, base=replace(self, loaded=None))
+            object.__setattr__(self, "loaded", on_top)
 
     @property
     def values(self) -> dict[str, float]:
@@ -58,6 +72,11 @@ class Calibration(PrintsAsTables):
         """Whether it says what is carried; recordings' own statements then do not count."""
         return self.carries or any(e.parameter.kind.startswith("payload") for e in self.estimates)
 
+    @property
+    def motions(self) -> tuple[str, ...]:
+        """Motions that it was fitted to."""
+        return tuple((self.base or self).made_by.get("motions", ()))
+
     def __getitem__(self, name: str) -> Estimate:
         """The estimate of a parameter."""
         for estimate in self.estimates:
@@ -67,9 +86,31 @@ class Calibration(PrintsAsTables):
 
     def apply(self, robot: Robot, effects: Effects | None = None) -> tuple[Robot, Effects]:
         """The robot, and the effects of its drives, as identified."""
+        if self.base is not None:
+            robot, effects = self.base.apply(robot, effects)
         self._check(robot, effects or Effects())
         parameters = [e.parameter for e in self.estimates]
         return apply(robot, effects or Effects(), parameters, [e.value for e in self.estimates])
+
+    @overload
+    def recordings(self, recordings: Dataset) -> Dataset: ...
+
+    @overload
+    def recordings(self, recordings: Recordings) -> Dataset | list[Recording]: ...
+
+    def recordings(self, recordings: Recordings) -> Dataset | list[Recording]:
+        """Recordings as this calibration counts them, to be replayed in its world.
+
+        Joints that the log counts the other way are turned; loads that recordings state are left
+        to the calibration where it found loads itself; a `loaded` one keeps only recordings that
+        may carry something. What is counted so already stays as it is.
+
+        Args:
+            recordings: a dataset, or a sequence of recordings, as they were logged.
+        """
+        from gapless.identification.calibrated_recordings import calibrated_recordings
+
+        return calibrated_recordings(self, recordings)
 
     def _check(self, robot: Robot, effects: Effects) -> None:
         """Refuse a robot whose figures are not those the calibration started from."""
