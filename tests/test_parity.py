@@ -197,6 +197,24 @@ def test_a_robot_of_ones_own(kind: str, command: Command, tmp_path: Path) -> Non
     assert gapless.robot_of(opened, str(moved)).fingerprint() == arm.fingerprint()
 
 
+def test_check_finds_the_robot_of_a_file(command: Command, tmp_path: Path) -> None:
+    """As every other command does; so it is with a collected dataset."""
+    file = tmp_path / "arm.xml"
+    file.write_text(ARM.format("shoulder"))
+    arm = gapless.Robot.load(str(file))
+    dataset = gapless.Dataset.from_recordings(recorded(arm, ["a"], seconds=3), robot=arm.name)
+    dataset.provenance["robot_file"] = str(file)
+    dataset.save(tmp_path / "data")
+    by_command = command("check", tmp_path / "data")
+    opened = gapless.Dataset.open(tmp_path / "data")
+    report = gapless.check_dataset(opened, gapless.robot_of(opened))
+    assert by_command == json.loads(json.dumps(report.to_dict()))
+    plan = ["--levels", "whole_body", "--seconds", "2", "--only", "strength", "--units", "1"]
+    assert main(["collect", "--robot", str(file), *plan, "--out", str(tmp_path / "made")]) == 0
+    assert command("check", tmp_path / "made" / "fit" / "50hz")["ok"]
+    assert command("check", tmp_path / "made")["ok"]
+
+
 def test_recordings_are_counted_once(
     data: Path, calibrations: dict[str, gapless.Calibration]
 ) -> None:
