@@ -180,7 +180,7 @@ def _never_trained_on(args: Correct, dataset: Dataset) -> Split:
     from gapless.recordings.split import Split
 
     known = Correction.load(args.transfer or "").made_by.get("motions", ())
-    unseen = dataset.select(lambda e: e.name not in known and not e.provenance.get("flags"))
+    unseen = dataset.select(lambda e: e.name not in known and not e.flags)
     if args.units:
         unseen = unseen.select(lambda e: e.conditions.unit in args.units)
     if not len(unseen):

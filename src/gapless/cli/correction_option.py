@@ -47,7 +47,7 @@ def trained_and_judged(
         held_out: share of the motions to hold out, where `fit` does not say.
         seed: of the choice.
     """
-    usable = dataset.select(lambda episode: not episode.provenance.get("flags"))
+    usable = dataset.select(lambda episode: not episode.flags)
     if fit:
         usable, others = _by_name(usable, fit)
     elif judge is None:
@@ -79,7 +79,7 @@ def _judging(judge: Dataset, trained: Dataset, where: Path) -> Dataset:
             f"{trained.robot!r} at {trained.rate:g} Hz; both must be the same"
         )
     known = set(trained.motions)
-    found = judge.select(lambda e: e.name not in known and not e.provenance.get("flags"))
+    found = judge.select(lambda e: e.name not in known and not e.flags)
     if not len(found):
         raise DataError(
             f"every motion in {where} is trained on too, so nothing is left to judge by; train on "

@@ -187,8 +187,8 @@ def _chosen(dataset: Dataset, args: Identify) -> tuple[Dataset, Dataset | float]
     def fits(name: str) -> bool:
         return any(fnmatchcase(name, pattern) for pattern in args.fit)
 
-    chosen = dataset.select(lambda e: fits(e.name) and not e.provenance.get("flags"))
-    others = dataset.select(lambda e: not fits(e.name) and not e.provenance.get("flags"))
+    chosen = dataset.select(lambda e: fits(e.name) and not e.flags)
+    others = dataset.select(lambda e: not fits(e.name) and not e.flags)
     if not len(chosen):
         raise GaplessError(
             f"no motion is named as {', '.join(args.fit)}; there are: {', '.join(dataset.motions)}"

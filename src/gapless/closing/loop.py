@@ -68,7 +68,7 @@ def close(
 
 def usable(recordings: list[Recording]) -> tuple[list[Recording], list[str]]:
     """Recordings fit for learning, and what people should know; a single motion is cut."""
-    found = [r for r in recordings if not r.provenance.get("flags") and r.target is not None]
+    found = [r for r in recordings if not r.flags and r.target is not None]
     if not found:
         raise DataError("no recording can be used; see gapless check")
     notes = _left_out([r for r in recordings if not any(r is f for f in found)])
@@ -90,9 +90,7 @@ def _left_out(recordings: list[Recording]) -> list[str]:
     """Which recordings are not used, and why."""
     if not recordings:
         return []
-    why = [
-        f"{r.name} ({', '.join(r.provenance.get('flags') or ['no commands'])})" for r in recordings
-    ]
+    why = [f"{r.name} ({', '.join(r.flags or ['no commands'])})" for r in recordings]
     more = f" and {len(why) - NAMED} more" if len(why) > NAMED else ""
     return [f"left out: {', '.join(why[:NAMED])}{more}; gapless check says what is wrong with them"]
 

@@ -133,7 +133,7 @@ def split(
         group: where given, motions of both kinds of recordings are kept back.
     """
     clips = [dataset[i] for i in range(len(dataset))]
-    usable = [c for c in clips if not c.provenance.get("flags")]
+    usable = [c for c in clips if not c.flags]
     if not usable:
         raise DataError(f"none of {len(clips)} recordings can be used; see gapless check")
     if not isinstance(held_out, int | float):

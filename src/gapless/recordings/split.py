@@ -42,7 +42,7 @@ def divided(
         seed: of the choice.
         seen: motions that a calibration was fitted to; they judge only where others do not suffice.
     """
-    usable = [r for r in (dataset[i] for i in range(len(dataset))) if not r.provenance.get("flags")]
+    usable = [r for r in (dataset[i] for i in range(len(dataset))) if not r.flags]
     if not usable:
         raise DataError(f"none of {len(dataset)} recordings can be used; see gapless check")
     rng = np.random.default_rng(seed)
