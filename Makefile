@@ -3,7 +3,7 @@ PYTHON ?= python3.11
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all test-browser check format benchmark clean
+.PHONY: help setup demo test test-slow test-all test-browser check format benchmark clean
 
 help:            ## this text
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -21,6 +21,9 @@ demo: setup      ## record a hidden H1-2 under loads, close its gap, write the r
 
 test: setup      ## the default tests, under ten minutes on two cores
 	$(BIN)/python -m pytest -n 2 -m "not slow and not browser"
+
+test-slow: setup ## the slow tests alone: long trainings, every command and program of the pages
+	$(BIN)/python -m pytest -n 2 -m "slow and not browser"
 
 test-all: setup  ## every test, the slow ones too
 	$(BIN)/python -m pytest -n 2 -m "not browser"

@@ -85,7 +85,7 @@ class Imported:
     @property
     def fit(self) -> Dataset:
         """The recordings that were not flagged."""
-        return self.dataset.select(lambda episode: not episode.provenance.get("flags"))
+        return self.dataset.select(lambda episode: not episode.flags)
 
 
 @pytest.fixture(scope="module")

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gapless.recordings import Recording as Recording
     from gapless.recordings import check_dataset as check_dataset
     from gapless.recordings import import_dataset as import_dataset
+    from gapless.recordings import robot_of as robot_of
     from gapless.reports import report as report
     from gapless.robots import Payload as Payload
     from gapless.robots import Robot as Robot
@@ -43,6 +44,7 @@ _HOME = {
     "ImportOptions": "recordings",
     "import_dataset": "recordings",
     "check_dataset": "recordings",
+    "robot_of": "recordings",
     "World": "worlds",
     "Effects": "worlds",
     "MujocoWorld": "worlds",

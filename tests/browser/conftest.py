@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from headless import OPTIONS, Browser
+from headless import OPTIONS, STUCK, Browser
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -30,7 +30,8 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
         options.add_argument(option)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     started = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
-    started.set_script_timeout(120)
+    started.set_script_timeout(STUCK)
+    started.set_page_load_timeout(STUCK)
     yield Browser(started)
     started.quit()
 

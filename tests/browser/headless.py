@@ -11,6 +11,8 @@ OPTIONS = (
     *("--use-angle=swiftshader", "--enable-unsafe-swiftshader"),
 )
 DESKTOP, PHONE = (1280, 800), (400, 800)
+STUCK = 600.0
+"""Seconds after which a page hangs: a busy machine is no failure."""
 
 
 class Browser:
@@ -32,7 +34,7 @@ class Browser:
         told = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", told)
 
-    def until(self, condition: Callable[[], Any], seconds: float = 90.0) -> Any:
+    def until(self, condition: Callable[[], Any], seconds: float = STUCK) -> Any:
         """Wait for something to be true and return it."""
         from selenium.webdriver.support.ui import WebDriverWait
 

@@ -110,6 +110,15 @@ def test_measure_refuses_a_correction_of_another_world(
     assert "is no correction" in capsys.readouterr().err
 
 
+@pytest.fixture
+def _heeds_ctrl_c() -> Iterator[None]:
+    """A job in the background is started with SIGINT ignored, and Python then leaves it so."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_heeds_ctrl_c")
 @pytest.mark.parametrize(("stop", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_stopped_training_goes_on_to_the_same_result(
     data: Path,

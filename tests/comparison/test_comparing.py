@@ -12,7 +12,7 @@ import torch
 from gapless.comparison import comparing
 from gapless.comparison.comparing import compare
 from gapless.comparison.comparison import Comparison
-from gapless.comparison.methods import METHODS, Bench, merged, seeing_payload
+from gapless.comparison.methods import METHODS, Bench, merged
 from gapless.errors import ArtifactError, DataError, NameMismatchError
 from gapless.recordings.recording import Recording
 from gapless.robots import Robot
@@ -160,17 +160,6 @@ def test_learned_methods_ask_for_models_and_trainers_that_exist(
 
 
 def test_settings_are_merged_one_by_one() -> None:
-    """Settings of model and trainer keep what is not replaced; payloads are seen where stated."""
+    """Settings of model and trainer keep what is not replaced."""
     found = merged({"a": {"x": 1, "y": 2}, "b": 3}, {"a": {"y": 4}, "b": 5, "c": {"z": 6}})
     assert found == {"a": {"x": 1, "y": 4}, "b": 5, "c": {"z": 6}}
-
-
-def test_payload_is_seen_where_every_recording_states_it(
-    units: list[Recording], waves: list[Recording]
-) -> None:
-    """And nowhere else, or where it is not wanted."""
-    assert seeing_payload("operator", units) == {"payload": True}
-    assert seeing_payload("mlp", units)["now"][-1] == "payload"
-    assert seeing_payload("gru", units, wanted=False) == {}
-    stated = all(w.conditions.payload_mass is not None for w in waves)
-    assert seeing_payload("operator", waves) == {"payload": stated}

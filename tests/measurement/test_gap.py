@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gapless.errors import DataError, NameMismatchError
+from gapless.errors import DataError, FormatError, NameMismatchError
 from gapless.measurement import Gap, measure
 from gapless.measurement.base_from_feet import base_from_feet
 from gapless.measurement.gap import Mean
@@ -34,6 +34,33 @@ def gap(clips: list[Recording], weak: MujocoWorld) -> Gap:
     told = [Conditions(unit="a", payloads={})] * 2 + [Conditions(unit="b", payloads=None)]
     named = [replace(c, conditions=t) for c, t in zip(clips, told, strict=True)]
     return measure(named, weak, horizons=[0.25, "full"], attribution=True)
+
+
+def test_a_gap_is_read_back(gap: Gap, clips: list[Recording], arms: Robot, tmp_path: Path) -> None:
+    """From its dict and from its file, with NaNs, attribution and joints that have no error."""
+    gap.to_json(tmp_path / "gap.json")
+    stuck = [replace(c, mask=c.mask & (np.arange(c.mask.shape[1]) > 0)) for c in clips[:2]]
+    one_masked = measure(stuck, MujocoWorld(arms), horizons=["full"], attribution=True)
+    read = json.loads((tmp_path / "gap.json").read_text())
+    for before, data in ((gap, gap.to_dict()), (gap, read), (one_masked, one_masked.to_dict())):
+        after = Gap.from_dict(data)
+        assert after.to_dict() == before.to_dict() and str(after) == str(before)
+        assert after.identity == before.identity and after.horizons == before.horizons
+        for one, other in zip(after.clips, before.clips, strict=True):
+            np.testing.assert_array_equal(one.joints["mpjae"], other.joints["mpjae"])
+            np.testing.assert_array_equal(one.offsets, other.offsets)
+        assert after.attribution and before.attribution
+        assert after.attribution.ranking == before.attribution.ranking
+        np.testing.assert_array_equal(after.attribution.share, before.attribution.share)
+    plain = replace(gap, attribution=None)
+    assert Gap.from_dict(plain.to_dict()).attribution is None
+
+
+@pytest.mark.parametrize("data", [None, [], {}, {"clips": 3}, {"identity": {}, "joints": []}])
+def test_what_is_no_gap_is_refused(data: object) -> None:
+    """By name, and with what was expected."""
+    with pytest.raises(FormatError, match=r"my.json is no gap.*gapless measure --json"):
+        Gap.from_dict(data, "my.json")
 
 
 def test_mean_and_interval_by_hand() -> None:

@@ -107,8 +107,8 @@ def test_flagged_recordings_are_kept_or_excluded(so101, tmp_path):
     failed = named(edited(good, target=target), "failed")
     kept = import_logs([good, failed], so101, tmp_path / "a", ImportOptions())
     assert kept.flagged == ["failed"] and kept.recordings == 2
-    flags = {e.name: e.provenance["flags"] for e in Dataset.open(tmp_path / "a").episodes}
-    assert flags == {"good": [], "failed": ["not_followed"]}
+    flags = {e.name: e.flags for e in Dataset.open(tmp_path / "a").episodes}
+    assert flags == {"good": (), "failed": ("not_followed",)}
     only = ImportOptions(exclude_flagged=True)
     report = import_logs([good, failed], so101, tmp_path / "b", only)
     assert (report.recordings, report.excluded) == (1, ["failed"])

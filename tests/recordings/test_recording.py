@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from gapless.errors import DataError, NameMismatchError
 from gapless.recordings.conditions import Conditions
+from gapless.recordings.dataset import Dataset
 from gapless.recordings.recording import Recording
 from gapless.robots import Payload
 
@@ -83,3 +86,13 @@ def test_conditions_survive_json() -> None:
     assert conditions.payload_mass == 1.5
     assert Conditions().payload_mass is None
     assert Conditions(payloads={}).payload_mass == 0
+
+
+def test_flags_are_kept_with_the_dataset(tmp_path: Path) -> None:
+    """Of a recording and of an episode, in memory and read back."""
+    clips = [make(), make(name="fall", provenance={"flags": ["not_followed"]})]
+    Dataset.from_recordings(clips).save(tmp_path / "set")
+    for dataset in (Dataset.from_recordings(clips), Dataset.open(tmp_path / "set")):
+        assert [e.flags for e in dataset.episodes] == [(), ("not_followed",)]
+        assert [r.flags for r in dataset] == [(), ("not_followed",)]
+    assert make(provenance={"flags": None}).flags == ()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from gapless.identification import IdentifySettings, identify
 from gapless.robots import Robot
@@ -12,7 +11,6 @@ from hidden_pair import STEP, recorded
 NAMES = ("kp", "damping", "frictionloss", "armature")
 
 
-@pytest.mark.slow
 def test_intervals_cover_the_truth() -> None:
     """Eight hidden robots, eight figures each, noisy encoders, velocities not logged."""
     pair = Robot.load("so101", lock=["shoulder_pan", "wrist_flex", "wrist_roll", "gripper"])

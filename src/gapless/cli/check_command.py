@@ -12,7 +12,7 @@ from rich.text import Text
 
 from gapless.cli.findings_table import findings_table
 from gapless.cli.terminal import check_outputs, console, parse, save_json, spinner
-from gapless.recordings import Dataset
+from gapless.recordings import Dataset, robot_of
 from gapless.recordings.checks import NEEDED_FOR, CheckReport, check_dataset
 from gapless.robots import Robot
 
@@ -45,7 +45,7 @@ def run(arguments: list[str]) -> int:
         return _check_collection(Collection.open(args.dataset), args)
     dataset = Dataset.open(args.dataset)
     with spinner("checking"):
-        report = check_dataset(dataset, Robot.load(args.robot or dataset.robot))
+        report = check_dataset(dataset, robot_of(dataset, args.robot))
     out = console()
     out.print(_summary(report))
     if report.findings:

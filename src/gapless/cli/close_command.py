@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Close(OfDataset):
-    """Check, measure, identify, learn what is left, and keep what helps on held-out motions.
+    """Check, measure, identify, learn what is left, keep what helps, report on held-out motions.
 
-    Stopped or killed, the same command goes on where it was.
+    Stopped or killed, the same command resumes.
     """
 
     out: Path
     """Folder of the run."""
     set: tuple[str, ...] = ()
-    """Other choices than those made by themselves, e.g. horizon=0.5, model=operator,
-    'parameters=["kp","frictionloss"]', held_out=0.3, 'units=["4"]'."""
+    """Other settings than those that suit the recordings, e.g. horizon=0.5, model=operator,
+    'parameters=["kp","frictionloss"]', test=0.3, 'units=["4"]'."""
     restart: bool = False
     """Forget an earlier run in that folder."""
     json: Path | None = None
@@ -49,7 +49,7 @@ def run(arguments: list[str]) -> int:
                 args.out,
                 restart=args.restart,
                 watch=lambda stage, text: say(f"{stage}: {text}"),
-                **settings_of("set", args.set, CloseSettings()),
+                settings=CloseSettings(**settings_of("set", args.set, CloseSettings())),
             )
     except KeyboardInterrupt as stop:
         return stopped(stop, (args.out / "run.json").exists())

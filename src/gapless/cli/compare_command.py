@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gapless.cli.correction_option import literal, trained_and_judged
-from gapless.cli.robot_option import OfDataset
+from gapless.cli.correction_option import literal
+from gapless.cli.split_option import Learning
 from gapless.cli.stopping import stoppable, stopped
 from gapless.cli.terminal import check_outputs, console, parse, save_json, spinner
 from gapless.errors import GaplessError
@@ -16,26 +16,16 @@ ALL = "raw,asap-sysid,identify,delta-dynamics,asap,gaponet,residual-torque,ours"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compare(OfDataset):
-    """Train methods on the same recordings and print one table of their held-out errors.
+class Compare(Learning):
+    """Train methods on the same recordings and print tables of their held-out errors.
 
-    With --json, methods that are finished are kept: stopped, the same command goes on.
+    With --json, methods that are finished are kept: stopped, the same command resumes.
     """
 
     methods: str = ALL
     """Names with commas between them; the raw simulator is always measured."""
-    fit: tuple[str, ...] = ()
-    """Patterns of the motions to train on; all others are held out."""
-    held_out: float = 0.25
-    """Share of the motions to hold out, where --fit does not say."""
-    units: tuple[str, ...] = ()
-    """Judge only by these units, and train only on the others."""
-    judge: Path | None = None
-    """Another dataset to judge by; motions that are trained on are left out."""
     seeds: int = 3
     """Trainings of each method that draws anything."""
-    seed: int = 0
-    """Of the split, and of the first training."""
     budget: float = 600.0
     """Seconds that reinforcement learning may take."""
     horizons: tuple[str, ...] = ("0.25", "0.5", "1.0", "full")
@@ -62,16 +52,13 @@ def run(arguments: list[str]) -> int:
 
     check_outputs(args.json)
     dataset, robot = args.opened()
-    train, judged_by = trained_and_judged(dataset, args.judge, args.fit, args.held_out, args.seed)
     progress = args.json and args.json.with_name(f".{args.json.name}.progress")
     try:
         with stoppable(), spinner("comparing") as say:
             found = compare(
-                train,
+                args.split(dataset),
                 robot,
                 [name.strip() for name in args.methods.split(",") if name.strip()],
-                held_out=judged_by,
-                units=args.units,
                 seeds=args.seeds,
                 seed=args.seed,
                 horizons=[parse_horizon(h) for h in args.horizons],

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gapless.cli.correct_options import (
     Correct,
-    choices,
+    correct_settings,
     model_settings,
     same_world,
     trainer_settings,
 )
-from gapless.cli.correction_option import calibrated, trained_and_judged
+from gapless.cli.correction_option import calibration_of
 from gapless.cli.correction_report import draw, report
 from gapless.cli.stopping import stoppable, stopped
 from gapless.cli.terminal import check_outputs, console, parse
@@ -23,8 +23,10 @@ from gapless.recordings import Dataset
 
 if TYPE_CHECKING:
     from gapless.corrections import Correction
+    from gapless.identification import Calibration
     from gapless.recordings.split import Split
     from gapless.worlds import MujocoWorld
+    from gapless.worlds.world import World
 
 
 @dataclass(frozen=True)
@@ -32,18 +34,21 @@ class _Job:
     """What is trained on what.
 
     Attributes:
-        train: recordings to train on, and to judge by where that is a share.
-        judged_by: recordings to judge by, or the share of motions to keep back.
-        seen: motions that the calibration was fitted to.
         split: the recordings by their use.
-        world: calibrated, without the correction.
+        nominal: the simulator as it was.
+        calibration: what the correction is learned on top of.
     """
 
-    train: Dataset
-    judged_by: Dataset | float
-    seen: list[str]
     split: Split
-    world: MujocoWorld
+    nominal: MujocoWorld
+    calibration: Calibration | None
+
+    @property
+    def world(self) -> World:
+        """Calibrated, without the correction."""
+        from gapless.corrections import CorrectedWorld
+
+        return CorrectedWorld(self.nominal, self.calibration).world
 
 
 def run(arguments: list[str]) -> int:
@@ -78,7 +83,7 @@ def run(arguments: list[str]) -> int:
     if args.plots:
         draw(found, job.split, job.world, args.horizon, args.plots)
     console(stderr=True).print(
-        f"correction written to {args.out}; next: gapless measure {args.judge or args.dataset}"
+        f"correction written to {args.out}; next: gapless measure {args.test_on or args.dataset}"
         f"{same_world(args)} --correction {args.out}"
     )
     return 0
@@ -100,79 +105,67 @@ def _check(args: Correct) -> None:
 
 def _job(args: Correct) -> _Job:
     """Recordings, their split, and the calibrated world."""
-    from gapless.corrections.correcting import fitted_motions
-    from gapless.identification import Calibration
-    from gapless.recordings.split import divided
     from gapless.worlds import MujocoWorld
 
-    dataset, nominal = args.opened()
-    chosen, others = dataset, 0.0
-    if not args.transfer:
-        chosen, others = trained_and_judged(dataset, args.judge, args.fit, args.held_out, args.seed)
-    robot, effects, train = calibrated(nominal, chosen, args.calibration, args.loaded)
-    if isinstance(others, Dataset):
-        others = calibrated(nominal, others, args.calibration, args.loaded)[2]
-    world = MujocoWorld(robot, dataset.rate, effects=effects, physics_step=args.physics_step)
-    if args.transfer:
-        return _Job(train, others, [], _never_trained_on(args, train), world)
-    seen = fitted_motions(Calibration.load(args.calibration) if args.calibration else None)
-    split = divided(train, others, args.units, args.seed, seen)
-    return _Job(train, others, seen, split, world)
+    dataset, robot = args.opened()
+    calibration = calibration_of(args.calibration, args.loaded)
+    world = MujocoWorld(robot, dataset.rate, physics_step=args.physics_step)
+    split = _judges(args, dataset) if args.transfer else args.split(dataset, calibration)
+    if calibration is not None:
+        split = split.each(calibration.recordings)
+    return _Job(split, world, calibration)
 
 
 def _trained(args: Correct, job: _Job, progress: Path) -> Correction:
     """Train, and show it."""
-    from gapless.corrections import CorrectedWorld, correct
+    from gapless.corrections import correct
     from gapless.corrections.training.tensorboard import logged
-    from gapless.measurement.judge import replay_rmse
 
-    def judge(correction: Correction | None) -> float:
-        if not job.split.held_out:
-            return float("nan")
-        corrected = CorrectedWorld(job.world, None, [correction] if correction else [])
-        return replay_rmse(job.split.held_out, corrected, args.horizon)
-
-    with logged(args.log) as log, shown(judge) as view:
+    with logged(args.log) as log, shown() as view:
 
         def watch(done: float, figures: dict[str, float], correction: Correction | None) -> None:
             view.watch(done, figures, correction)
-            log(done, figures | ({"held_out": view.held_out} if correction else {}), None)
+            log(done, figures, None)
 
         return correct(
-            job.train,
-            job.world,
-            held_out=job.judged_by,
-            units=args.units,
-            seen=job.seen,
+            job.split,
+            job.nominal,
+            job.calibration,
+            settings=correct_settings(args),
             seed=args.seed,
             keep_anyway=args.keep_anyway,
             checkpoint=progress,
             restart=args.restart,
             watch=watch,
-            **choices(args, [*job.split.train, *job.split.held_out]),
         )
 
 
 def _transferred(args: Correct, job: _Job) -> Correction:
     """A correction of another unit or robot, its sensors fitted to this simulator."""
-    from gapless.corrections import Correction, CorrectionRefusedError
-    from gapless.corrections.correcting import judged
+    from gapless.corrections import CorrectedWorld, Correction, CorrectionRefusedError
     from gapless.corrections.operator.transfer import transferred
+    from gapless.measurement.judge import judged
 
     found = transferred(Correction.load(args.transfer or ""), job.world, seed=args.seed)
-    found = judged(found, job.world, job.split, args.horizon)
-    if found.held_out and not found.held_out.improved and not args.keep_anyway:
+    worlds = job.world, CorrectedWorld(job.world, None, [found])
+    split, motions = job.split, job.split.motions
+    found = replace(
+        found,
+        choose=judged(split.choose, *worlds, args.horizon, motions["choose"]),
+        test=judged(split.test, *worlds, args.horizon, motions["test"]),
+    )
+    if found.choose and not found.choose.improved and not args.keep_anyway:
         raise CorrectionRefusedError(found)
     return found
 
 
-def _never_trained_on(args: Correct, dataset: Dataset) -> Split:
-    """Every recording judges a transferred correction, but motions that it was trained on."""
+def _judges(args: Correct, dataset: Dataset) -> Split:
+    """Motions that a transferred correction was not trained on: some choose, the others test."""
     from gapless.corrections import Correction
-    from gapless.recordings.split import Split
+    from gapless.recordings.splitting import judges
 
-    known = Correction.load(args.transfer or "").made_by.get("motions", ())
-    unseen = dataset.select(lambda e: e.name not in known and not e.provenance.get("flags"))
+    known = Correction.load(args.transfer or "").made_by.get("split", {}).get("learn", ())
+    unseen = dataset.select(lambda e: e.name not in known and not e.flags)
     if args.units:
         unseen = unseen.select(lambda e: e.conditions.unit in args.units)
     if not len(unseen):
@@ -180,4 +173,4 @@ def _never_trained_on(args: Correct, dataset: Dataset) -> Split:
             f"{args.dataset} has no motion (of these units) that {args.transfer} was not trained "
             "on, so nothing can judge the transfer; give a dataset of other motions"
         )
-    return Split([], [], list(unseen))
+    return judges(unseen, args.test, args.seed)

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gapless.cli.correction_option import settings_of
-from gapless.cli.robot_option import OfDataset
-from gapless.recordings.recording import Recording
+from gapless.cli.split_option import Learning
+
+if TYPE_CHECKING:
+    from gapless.corrections.correcting import CorrectSettings
 
 
 @dataclass(frozen=True, kw_only=True)
-class Correct(OfDataset):
-    """Learn a correction of a simulator from recordings, judged on motions it was not trained on.
+class Correct(Learning):
+    """Learn a correction of a simulator from recordings; motions it was not trained on decide.
 
-    Stopped or killed, the same command goes on where it was.
+    Stopped or killed, the same command resumes.
     """
 
     out: Path
@@ -33,14 +34,6 @@ class Correct(OfDataset):
     """gradient, inverse, autoregressive or ppo."""
     joints: tuple[str, ...] = ("all",)
     """Joints or joint groups that are corrected."""
-    fit: tuple[str, ...] = ()
-    """Patterns of the motions to train on; all others are held out."""
-    held_out: float = 0.25
-    """Share of the motions to hold out, where --fit does not say."""
-    units: tuple[str, ...] = ()
-    """Judge only by these units, and train only on the others."""
-    judge: Path | None = None
-    """Another dataset to judge by; motions that are trained on are left out."""
     horizon: float = 1.0
     """Seconds of an episode, and of the replays it is judged by."""
     members: int = 2
@@ -54,7 +47,7 @@ class Correct(OfDataset):
     history: int | None = None
     """Earlier frames that an operator, actuator or mlp sees."""
     payload: bool = True
-    """Look at the mass that is carried, where every recording states it."""
+    """Look at the mass that is carried, where all recordings state it and some carry one."""
     model_set: tuple[str, ...] = ()
     """Other settings of the model, e.g. basis=8 or sizes=[256,256]."""
     trainer_set: tuple[str, ...] = ()
@@ -65,10 +58,8 @@ class Correct(OfDataset):
     """An operator correction of another unit or robot: fit only its sensors to this simulator."""
     physics_step: float = 0.002
     """Longest physics step, s."""
-    seed: int = 0
-    """Of the split, the weights and the training."""
     keep_anyway: bool = False
-    """Write a correction even where held-out replays do not improve."""
+    """Write a correction even where the choosing motions do not improve."""
     overwrite: bool = False
     """Replace an existing correction."""
     restart: bool = False
@@ -83,18 +74,13 @@ class Correct(OfDataset):
     """File for the figures."""
 
 
-def choices(args: Correct, recordings: Sequence[Recording]) -> dict[str, Any]:
-    """Fields of `gapless.corrections.correcting.Choices`, for these recordings."""
-    from gapless.comparison.methods import seeing_payload
+def correct_settings(args: Correct) -> CorrectSettings:
+    """What is learned, and how."""
     from gapless.corrections.correcting import CorrectSettings
 
     named = {k: v for k, v in vars(args).items() if k in CorrectSettings.__dataclass_fields__}
-    seen = seeing_payload(args.model, recordings, args.payload)
-    settings = {
-        "model_settings": seen | model_settings(args),
-        "trainer_settings": trainer_settings(args),
-    }
-    return named | settings
+    own = {"model_settings": model_settings(args), "trainer_settings": trainer_settings(args)}
+    return CorrectSettings(**named, **own)
 
 
 def model_settings(args: Correct) -> dict[str, Any]:

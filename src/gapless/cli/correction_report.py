@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,19 +25,17 @@ def report(
     from gapless.corrections import CorrectedWorld
     from gapless.corrections.correction_tables import correction_tables
 
-    shown = split.held_out or split.train
+    shown = list(split.test) or list(split.learn)
     corrected = CorrectedWorld(world, None, [correction])
     bare, slow = (_seconds(shown, w, horizon) for w in (world, corrected))
     usage = corrected.usage[0]
     console().print(correction_tables(correction, usage))
     console().print(f"replays take {slow / bare:.1f} times as long as without it")
-    held = correction.held_out
+    choose, test = correction.choose, correction.test
     figures: dict[str, Any] = {
-        "held_out": None
-        if held is None
-        else asdict(held) | {"motions": list(held.motions), "improved": held.improved},
-        "reduction": None if held is None or not held.before else 1 - held.after / held.before,
-        "usage": usage.to_dict() | {"held_out": bool(split.held_out)},
+        "choose": None if choose is None else choose.to_dict(),
+        "test": None if test is None else test.to_dict(),
+        "usage": usage.to_dict() | {"held_out": bool(split.test)},
         "slowdown": slow / bare,
         "contract": correction.contract.to_dict(),
         "made_by": correction.made_by,
@@ -48,10 +45,10 @@ def report(
 
 def _seconds(recordings: list[Recording], world: World, horizon: float) -> float:
     """Wall time of replaying recordings."""
-    from gapless.measurement.judge import replay_rmse
+    from gapless.measurement.judge import replay_error
 
     began = time.perf_counter()
-    replay_rmse(recordings, world, horizon)
+    replay_error(recordings, world, horizon)
     return time.perf_counter() - began
 
 
@@ -60,7 +57,10 @@ def draw(correction: Correction, split: Split, world: World, horizon: float, fol
     from gapless.corrections import CorrectedWorld
     from gapless.measurement.gap_plots import plot_recordings
 
-    shown, corrected = split.held_out or split.train, CorrectedWorld(world, None, [correction])
+    shown, corrected = (
+        list(split.test) or list(split.learn),
+        CorrectedWorld(world, None, [correction]),
+    )
     pictures = []
     for name, side in (("before", world), ("after", corrected)):
         drawn = plot_recordings(shown, side, folder / name, horizon=horizon, most=PICTURES)

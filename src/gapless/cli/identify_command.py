@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gapless.artifact import write_text_atomic
-from gapless.cli.robot_option import OfDataset
+from gapless.cli.split_option import Learning
 from gapless.cli.terminal import check_outputs, console, parse, save_json, spinner
 from gapless.errors import ArtifactError, GaplessError
 from gapless.recordings import Dataset
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Identify(OfDataset):
+class Identify(Learning):
     """Fit a simulator's figures to recordings, with intervals, judged on other motions."""
 
     out: Path
@@ -38,10 +37,6 @@ class Identify(OfDataset):
     """Patterns of the names of loaded recordings; by default those that state a load."""
     unloaded: bool = False
     """Use only recordings that state that nothing was carried."""
-    fit: tuple[str, ...] = ()
-    """Patterns of the motions to fit; all others are held out."""
-    held_out: float = 0.25
-    """Share of the motions to hold out, where --fit does not say."""
     horizon: float = 1.0
     """Seconds replayed from recorded states."""
     fragments: int = 48
@@ -64,12 +59,10 @@ class Identify(OfDataset):
     """HALO's box regularisers, shares of the prior: damping=0.8:1.2."""
     physics_step: float = 0.002
     """Longest physics step, s."""
-    seed: int = 0
-    """Of the split."""
     find_signs: bool = False
     """First find joints that the log counts the other way than the robot."""
     keep_anyway: bool = False
-    """Write a calibration even where held-out replays do not improve."""
+    """Write a calibration even where the choosing motions do not improve."""
     overwrite: bool = False
     """Replace an existing calibration."""
     mjcf: Path | None = None
@@ -93,7 +86,7 @@ def run(arguments: list[str]) -> int:
     if args.out.exists() and not args.overwrite:
         raise ArtifactError(f"{args.out} exists; use --overwrite, or another --out")
     dataset, robot = args.opened()
-    fitted, held_out = _chosen(dataset, args)
+    split = _split(dataset, args)
     settings = IdentifySettings(
         horizon=args.horizon,
         fragments=args.fragments,
@@ -115,11 +108,10 @@ def run(arguments: list[str]) -> int:
             say(f"{stage}, iteration {progress.iteration}, error {progress.error:.5f}")
 
         calibration = identify(
-            fitted,
+            split,
             robot,
             args.set,
             plan=args.plan,
-            held_out=held_out,
             settings=settings,
             payload=args.payload,
             loaded=args.loaded or None,
@@ -127,7 +119,6 @@ def run(arguments: list[str]) -> int:
             keep_anyway=args.keep_anyway,
             checkpoint=checkpoint,
             watch=watch,
-            seed=args.seed,
         )
     calibration.save(args.out)
     checkpoint.unlink(missing_ok=True)
@@ -156,7 +147,6 @@ def _same_robot(args: Identify) -> str:
 def _draw(args: Identify, calibration: Calibration, robot: Robot, dataset: Dataset) -> None:
     """Intervals, and replays of held-out motions before and after."""
     from gapless.identification.calibration_plots import plot_replays
-    from gapless.identification.sign_conventions import with_signs
     from gapless.worlds import MujocoWorld
 
     assert args.plots is not None
@@ -164,9 +154,7 @@ def _draw(args: Identify, calibration: Calibration, robot: Robot, dataset: Datas
     calibration.plot(args.plots / "calibration.png")
     held = calibration.held_out
     names = held.motions if held else tuple(calibration.made_by["motions"])
-    shown = dataset.select(lambda e: e.name in names).map(
-        lambda r: with_signs(r, calibration.signs)
-    )
+    shown = calibration.recordings(dataset.select(lambda e: e.name in names))
     step = args.physics_step
     plot_replays(
         [shown[i] for i in range(len(shown))],
@@ -178,25 +166,16 @@ def _draw(args: Identify, calibration: Calibration, robot: Robot, dataset: Datas
     console(stderr=True).print(f"pictures written to {args.plots}")
 
 
-def _chosen(dataset: Dataset, args: Identify) -> tuple[Dataset, Dataset | float]:
-    """The recordings to fit, and those to judge by."""
+def _split(dataset: Dataset, args: Identify) -> Split:
+    """The recordings by their use; every part of a plan of two stages has loaded ones."""
+    from gapless.identification.plans.two_stage import is_loaded
+
     if args.unloaded:
         dataset = dataset.select(lambda e: e.conditions.payloads == {})
         if not len(dataset):
             raise GaplessError("no recording states that nothing was carried (--unloaded)")
-    if not args.fit:
-        return dataset, args.held_out
-
-    def fits(name: str) -> bool:
-        return any(fnmatchcase(name, pattern) for pattern in args.fit)
-
-    chosen = dataset.select(lambda e: fits(e.name) and not e.provenance.get("flags"))
-    others = dataset.select(lambda e: not fits(e.name) and not e.provenance.get("flags"))
-    if not len(chosen):
-        raise GaplessError(
-            f"no motion is named as {', '.join(args.fit)}; there are: {', '.join(dataset.motions)}"
-        )
-    return chosen, others if len(others) else 0.0
+    staged = args.plan in ("one-stage", "two-stage")
+    return args.split(dataset, stratum=lambda r: staged and is_loaded(r, args.loaded or None))
 
 
 def _pairs(option: str, texts: tuple[str, ...]) -> dict[str, tuple[float, float]]:

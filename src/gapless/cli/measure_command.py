@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gapless.cli.correction_option import calibrated, usage_figures
+from gapless.cli.correction_option import calibration_of, usage_figures
 from gapless.cli.robot_option import OfDataset
 from gapless.cli.terminal import check_outputs, console, parse, progress, save_json
 from gapless.measurement import measure
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from gapless.corrections import CorrectedWorld
+    from gapless.identification import Calibration
     from gapless.worlds import MujocoWorld
     from gapless.worlds.world import World
 
@@ -67,9 +68,11 @@ def run(arguments: list[str]) -> int:
     recordings = dataset
     if args.reference_as_command:
         recordings = dataset.map(lambda recording: recording.with_reference_as_command())
-    robot, effects, recordings = calibrated(robot, recordings, args.calibration, args.loaded)
-    bare = MujocoWorld(robot, dataset.rate, effects=effects, physics_step=args.physics_step)
-    world = _corrected(bare, args.correction)
+    calibration = calibration_of(args.calibration, args.loaded)
+    if calibration is not None:
+        recordings = calibration.recordings(recordings)
+    nominal = MujocoWorld(robot, dataset.rate, physics_step=args.physics_step)
+    world = _corrected(nominal, calibration, args.correction)
     with progress("measuring") as report:
         gap = measure(
             recordings,
@@ -97,11 +100,14 @@ def run(arguments: list[str]) -> int:
     return 0
 
 
-def _corrected(world: MujocoWorld, folders: tuple[Path, ...]) -> World:
-    """The world with corrections, where any are given."""
+def _corrected(
+    nominal: MujocoWorld, calibration: Calibration | None, folders: tuple[Path, ...]
+) -> World:
+    """The calibrated world with corrections, where any are given."""
     from gapless.corrections import CorrectedWorld, Correction
 
-    return CorrectedWorld(world, None, [Correction.load(f) for f in folders]) if folders else world
+    world = CorrectedWorld(nominal, calibration, [Correction.load(f) for f in folders])
+    return world if folders else world.world  # causes are tried in a plain world
 
 
 def _usage(world: CorrectedWorld) -> Iterator[RenderableType]:

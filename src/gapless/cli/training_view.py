@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -16,46 +16,28 @@ from rich.table import Table
 if TYPE_CHECKING:
     from gapless.corrections import Correction
 
-Judge = Callable[["Correction | None"], float]
-"""Held-out error of a correction, rad; None is without one."""
-
-COLUMNS = ("done", "loss", "validation (rad)", "held out (rad)", "seconds")
+COLUMNS = ("done", "loss", "choosing motions (rad)", "seconds")
 
 
 class TrainingView:
-    """What is shown of a training; the held-out error is shown and never chosen by.
+    """What is shown of a training; never the held-out motions, which decide nothing."""
 
-    Args:
-        judge: gives it.
-    """
-
-    def __init__(self, judge: Judge) -> None:
-        self._judge, self._began, self._loss = judge, time.perf_counter(), math.nan
+    def __init__(self) -> None:
+        self._began, self._loss = time.perf_counter(), math.nan
         self._bar = Progress(
             TextColumn("training"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
         )
         self._task = self._bar.add_task("", total=1.0)
         self._rows: list[tuple[str, ...]] = []
-        self.held_out = math.nan
-        """Of the last round, rad."""
-
-    def begin(self) -> None:
-        """Note the error without a correction."""
-        self._note(0.0, math.nan, self._judge(None))
 
     def watch(self, done: float, figures: dict[str, float], correction: Correction | None) -> None:
         """See `gapless.corrections.training.trainer.Watch`."""
         self._bar.update(self._task, completed=done)
         self._loss = figures.get("loss", self._loss)
         if correction is not None:
-            self._note(done, figures.get("validation", math.nan), self._judge(correction))
-
-    def _note(self, done: float, validation: float, held_out: float) -> None:
-        seconds = time.perf_counter() - self._began
-        self.held_out = held_out
-        self._rows.append(
-            (f"{done:.0%}", *map(_shown, (self._loss, validation, held_out)), f"{seconds:.1f}")
-        )
+            seconds = time.perf_counter() - self._began
+            chosen = figures.get("validation", math.nan)
+            self._rows.append((f"{done:.0%}", _shown(self._loss), _shown(chosen), f"{seconds:.1f}"))
 
     def __rich__(self) -> Group:
         table = Table()
@@ -71,11 +53,10 @@ def _shown(figure: float) -> str:
 
 
 @contextmanager
-def shown(judge: Judge) -> Iterator[TrainingView]:
+def shown() -> Iterator[TrainingView]:
     """Show a training while this lasts."""
-    view, console = TrainingView(judge), Console(stderr=True)
+    view, console = TrainingView(), Console(stderr=True)
     with Live(view, console=console, refresh_per_second=4):
-        view.begin()
         yield view
     if not console.is_terminal:  # there, Live ends without a new line
         console.line()

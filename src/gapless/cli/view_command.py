@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from gapless.cli.robot_option import robot_of
 from gapless.cli.terminal import console, parse, spinner
 from gapless.errors import FormatError
-from gapless.recordings import Dataset
+from gapless.recordings import Dataset, robot_of
 from gapless.robots import Robot
 
 if TYPE_CHECKING:

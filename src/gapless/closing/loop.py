@@ -69,9 +69,7 @@ def _left_out(every: list[Recording], used: list[Recording]) -> list[str]:
     """Which recordings are not used, and why."""
     known = {id(r) for r in used}
     why = [
-        f"{r.name} ({', '.join(r.provenance.get('flags') or ['no commands'])})"
-        for r in every
-        if id(r) not in known
+        f"{r.name} ({', '.join(r.flags or ['no commands'])})" for r in every if id(r) not in known
     ]
     if not why:
         return []

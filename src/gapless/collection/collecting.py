@@ -163,6 +163,8 @@ def _make(
         return
     locked = list(robot.locked)
     facts = {"source": "simulation", "split": job.split, "plan": plan.key, "locked": locked}
+    if robot.source:
+        facts["robot_file"] = robot.source
     with PartsWriter(job.path, robot.name, robot.joints.names, job.rate, key, facts) as writer:
         _skip(groups[: writer.parts_done], targets, writer.notes, tally)
         progress(tally)

@@ -13,12 +13,10 @@ from typing import Any
 
 from gapless.corrections.corrected_world import CorrectedWorld
 from gapless.corrections.correcting import CorrectSettings, correct
-from gapless.corrections.models import MODELS
 from gapless.corrections.runtime.signals import BASE
 from gapless.corrections.training.trainer import Watch
 from gapless.errors import unknown
 from gapless.identification import Calibration, IdentifySettings, identify
-from gapless.recordings.recording import Recordings
 from gapless.recordings.split import Split
 from gapless.worlds.mujoco_world import MujocoWorld
 from gapless.worlds.world import World
@@ -80,9 +78,8 @@ class Bench:
         **choices: Any,
     ) -> CorrectedWorld:
         """The world with a correction that is trained by these choices."""
-        chosen = merged({"horizon": self.horizon, **choices}, self.settings.get(name, {}))
-        seen = seeing_payload(chosen.get("model", "operator"), self.split.learn, payload)
-        chosen["model_settings"] = seen | chosen.get("model_settings", {})
+        usual = {"horizon": self.horizon, "payload": payload, **choices}
+        chosen = merged(usual, self.settings.get(name, {}))
         correction = correct(
             self.split,
             self.world,
@@ -111,16 +108,6 @@ def merged(choices: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, A
         before = found.get(name)
         found[name] = {**before, **value} if isinstance(before, dict) else value
     return found
-
-
-def seeing_payload(model: str, recordings: Recordings, wanted: bool = True) -> dict[str, Any]:
-    """Settings with which a model looks at the payload, where every recording states it."""
-    seen = wanted and all(r.conditions.payload_mass is not None for r in recordings)
-    if model == "operator":
-        return {"payload": seen}
-    if not seen or model not in MODELS:
-        return {}
-    return {"now": (*MODELS[model]().now, "payload")}  # type: ignore[attr-defined]
 
 
 def raw(bench: Bench) -> World:

@@ -6,12 +6,14 @@ import hashlib
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from gapless.artifact import provenance, version
 from gapless.corrections.corrected_world import CorrectedWorld
 from gapless.corrections.operator.sensor_predictor import with_sensors
+from gapless.corrections.payload_input import payload_inputs
 from gapless.corrections.runtime.correction import Correction
 from gapless.corrections.training import TrainingSession, trainer_of
 from gapless.corrections.training.task import Task
@@ -61,6 +63,7 @@ class CorrectSettings:
         hold: control steps that an output is held.
         members: networks in the ensemble.
         horizon: seconds of an episode, and of the replays it is judged by.
+        payload: look at the mass that is carried, where recordings state it and some carry one.
         model_settings: of the model.
         trainer_settings: of the trainer.
     """
@@ -74,6 +77,7 @@ class CorrectSettings:
     hold: int = 1
     members: int = 2
     horizon: float = 1.0
+    payload: bool = True
     model_settings: dict[str, Any] = field(default_factory=dict)
     trainer_settings: dict[str, Any] = field(default_factory=dict)
 
@@ -96,7 +100,8 @@ def correct(
         data: recordings of the robot, with commands: a split of them, or all, which are then split
             as the calibration's were, or as `Dataset.split` does.
         robot: the nominal robot, or a world of it.
-        calibration: parameters that the correction is learned on top of.
+        calibration: parameters that the correction is learned on top of; recordings are counted as
+            it found (`Calibration.recordings`).
         settings: what is learned, and how.
         seed: of the weights and the training.
         keep_anyway: return a correction even where the choosing motions do not improve.
@@ -109,8 +114,8 @@ def correct(
             correction.
     """
     began = time.perf_counter()
-    how = settings or CorrectSettings()
     split = split_for(data, calibration)
+    how = seeing_payload(settings or CorrectSettings(), split)
     training = _Training(robot, how, seed, checkpoint, restart, watch)
     final = Fold(split.learn, split.choose)
     found, world = training.trained(final, calibration)
@@ -127,18 +132,21 @@ def correct(
 
 def split_for(data: Split | Recordings, calibration: Calibration | None) -> Split:
     """The split of a correction: no motion that the calibration was fitted to may choose."""
-    if calibration is None or not calibration.split:
+    if calibration is None:
         return as_split(data)
+    if not calibration.split:
+        return as_split(data).each(calibration.recordings)
     split = data if isinstance(data, Split) else split_recordings(data, like=calibration.split)
     fitted = {*calibration.split["learn"]}
     wrong = fitted & {*split.motions["choose"], *split.motions["test"]}
-    if wrong or (split.cross_validated and len(calibration.folds) != len(split.folds)):
+    folds = (calibration.base or calibration).folds
+    if wrong or (split.cross_validated and len(folds) != len(split.folds)):
         some = ", ".join(sorted(wrong or fitted)[:3])
         raise DataError(
             f"the calibration was fitted to motions that would choose or test here ({some}); give "
             "both the same split, or identify again with motions left over"
         )
-    return split
+    return split.each(calibration.recordings)
 
 
 @dataclass(frozen=True)
@@ -199,11 +207,18 @@ def _chosen(
         return training.verdict(split.choose, split.motions["choose"], found, world)
     verdicts = []
     for k, (fold, motion) in enumerate(zip(split.folds, split.motions["learn"], strict=True)):
-        base = calibration.folds[k] if calibration is not None else None
+        base = None if calibration is None else calibration.fold(k)
         # The last round counts, as in the final training, for which nothing chooses either.
         other, below = training.trained(Fold(fold.learn, ()), base, f".fold{k}")
         verdicts.append(training.verdict(fold.choose, [motion], other, below))
     return Verdict.mean([v for v in verdicts if v is not None])
+
+
+def seeing_payload(how: CorrectSettings, split: Split) -> CorrectSettings:
+    """Settings of the model that fit what the recordings state; those asked for come first."""
+    every = chain(split.learn, split.choose, split.test)
+    seen = payload_inputs(how.model, every, how.payload)
+    return replace(how, model_settings=seen | how.model_settings)
 
 
 def world_for(robot: Robot | World, calibration: Calibration | None, rate: float) -> World:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from gapless.identification.estimate import Estimate, from_entry, to_entry
 from gapless.parameters import KINDS, apply
 from gapless.parameters.kinds import EFFECT_FIELDS
 from gapless.printing import PrintsAsTables
+from gapless.recordings.dataset import Dataset
+from gapless.recordings.recording import Recording, Recordings
 from gapless.robots import Robot
 from gapless.verdict import Verdict
 from gapless.worlds.effects import Effects
@@ -25,7 +27,11 @@ FORMAT = "gapless calibration 1"
 
 @dataclass(frozen=True)
 class Calibration(PrintsAsTables):
-    """Named figures that patch a robot model.
+    """Named figures that patch a robot model, and how recordings of that robot are counted.
+
+    Example:
+        recordings = calibration.recordings(dataset)  # signs and loads as it found them
+        gap = measure(recordings, calibration.world(robot))
 
     Attributes:
         robot: name of the robot.
@@ -35,9 +41,11 @@ class Calibration(PrintsAsTables):
         test: the same on motions that decided nothing; None where none was left.
         signs: -1 for joints that the log counts the other way than the robot.
         carries: whether masses include what is carried.
-        loaded: the same robot carrying its load, on top of this calibration (two-stage plan).
         folds: where the learning motions chose in turn, the same without each of them: what is
             chosen on a motion builds on the calibration that did not see it.
+        loaded: the same robot carrying its load (two-stage plan): used like any calibration, on
+            the nominal robot and on recordings as they were logged.
+        base: what a `loaded` one is applied on top of; it follows from where that one belongs.
         notes: what people should know.
         made_by: plan, optimiser, data and software.
     """
@@ -51,13 +59,27 @@ class Calibration(PrintsAsTables):
     carries: bool = False
     loaded: Calibration | None = None
     folds: tuple[Calibration, ...] = ()
+    base: Calibration | None = field(default=None, repr=False)
     notes: tuple[str, ...] = ()
     made_by: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.loaded is not None:  # what it is on top of is this one, however that was made
+            on_top = replace(self.loaded, base=replace(self, loaded=None))
+            object.__setattr__(self, "loaded", on_top)
 
     @property
     def split(self) -> dict[str, list[str]]:
         """Which motions it learned from, was chosen by and tested on; {} where it was not split."""
-        return self.made_by.get("split", {})
+        return (self.base or self).made_by.get("split", {})
+
+    def fold(self, k: int) -> Calibration:
+        """The same, fitted without the k-th learning motion, for what chooses on that one."""
+        if self.base is None:
+            return self.folds[k]
+        found = self.base.folds[k].loaded
+        assert found is not None
+        return found
 
     @property
     def values(self) -> dict[str, float]:
@@ -78,9 +100,31 @@ class Calibration(PrintsAsTables):
 
     def apply(self, robot: Robot, effects: Effects | None = None) -> tuple[Robot, Effects]:
         """The robot, and the effects of its drives, as identified."""
+        if self.base is not None:
+            robot, effects = self.base.apply(robot, effects)
         self._check(robot, effects or Effects())
         parameters = [e.parameter for e in self.estimates]
         return apply(robot, effects or Effects(), parameters, [e.value for e in self.estimates])
+
+    @overload
+    def recordings(self, recordings: Dataset) -> Dataset: ...
+
+    @overload
+    def recordings(self, recordings: Recordings) -> Dataset | list[Recording]: ...
+
+    def recordings(self, recordings: Recordings) -> Dataset | list[Recording]:
+        """Recordings as this calibration counts them, to be replayed in its world.
+
+        Joints that the log counts the other way are turned; loads that recordings state are left
+        to the calibration where it found loads itself; a `loaded` one keeps only recordings that
+        may carry something. What is counted so already stays as it is.
+
+        Args:
+            recordings: a dataset, or a sequence of recordings, as they were logged.
+        """
+        from gapless.identification.calibrated_recordings import calibrated_recordings
+
+        return calibrated_recordings(self, recordings)
 
     def _check(self, robot: Robot, effects: Effects) -> None:
         """Refuse a robot whose figures are not those the calibration started from."""

@@ -131,7 +131,8 @@ def identify(
     learn = list(split.learn)
     world = fitter.world(learn[0].rate)
     signs = sign_conventions.find_signs(learn, world) if find_signs else {}
-    split = split.map(lambda r: sign_conventions.with_signs(r, signs)) if signs else split
+    if signs:
+        split = split.each(lambda part: [sign_conventions.with_signs(r, signs) for r in part])
     found = replace(question.answer(fitter, split.learn), signs=signs)
     found = _judged(found, split, fitter, question)
     found = replace(found, made_by=_made_by(found, question, split, fitter.settings, began))

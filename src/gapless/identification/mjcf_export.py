@@ -13,17 +13,18 @@ def calibrated_mjcf(calibration: Calibration, robot: Robot, timestep: float = 0.
     spec = calibrated.spec()
     spec.option.timestep = timestep
     compile_spec(spec)
-    lost = calibration.beyond_mjcf()
+    parts = [part for part in (calibration.base, calibration) if part is not None]
+    lost = [part[name] for part in parts for name in part.beyond_mjcf()]
     about = [f"{calibration.robot}, calibrated by gapless from {_data(calibration)}."]
     if lost:
         about.append(
             "Not in this file, as MJCF has no place for it (use the calibration itself): "
-            + ", ".join(f"{name} = {calibration[name].value:.4g}" for name in lost)
+            + ", ".join(f"{e.name} = {e.value:.4g}" for e in lost)
         )
     text = " ".join(about).replace("--", "- -")
     return f"<!-- {text} -->\n{spec.to_xml()}"
 
 
 def _data(calibration: Calibration) -> str:
-    names = calibration.made_by.get("motions", [])
+    names = calibration.split.get("learn", ())
     return f"{len(names)} recordings" if names else "recordings"

@@ -9,6 +9,7 @@ nominal robot are used.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -97,6 +98,34 @@ class Attribution:
                 if np.isfinite(self.share[j]).all()
             },
         }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any], joints: Sequence[str]) -> Attribution:
+        """Inverse of `to_dict`.
+
+        Args:
+            data: what that gave, or its JSON.
+            joints: the rows, those included that had no error to explain.
+        """
+        causes = tuple(data["units"])
+        none = {"weight": 0.0, "at_bound": ()}
+        rows = [data["joints"].get(joint, none) for joint in joints]
+
+        def table(key: str, absent: float) -> np.ndarray:
+            return np.array([[row.get(key, {}).get(c, absent) for c in causes] for row in rows])
+
+        return cls(
+            causes=causes,
+            units=tuple(data["units"].values()),
+            joints=tuple(joints),
+            share=table("share", np.nan).astype(float),
+            amplitude=table("amplitude", 0.0).astype(float),
+            weight=np.array([row["weight"] for row in rows], float),
+            at_bound=np.array([[c in row["at_bound"] for c in causes] for row in rows], bool),
+            loads=dict(data["loads"]),
+            horizon=data["horizon"],
+            windows=data["windows"],
+        )
 
 
 def attribute(

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import stats
 
 from gapless.artifact import write_json
-from gapless.errors import DataError, unknown
+from gapless.errors import DataError, FormatError, unknown
 from gapless.measurement.attribution import Attribution
 from gapless.measurement.replay import Horizon
 from gapless.measurement.score import BODY_METRICS, JOINT_METRICS, ClipGap
@@ -159,6 +159,30 @@ class Gap(PrintsAsTables):
                 for g in GROUPS
             },
         }
+
+    @classmethod
+    def from_dict(cls, data: Any, where: str = "gap") -> Gap:
+        """Inverse of `to_dict`, read from JSON or not; what is no gap is refused."""
+        try:
+            return cls._read(data)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise FormatError(
+                f"{where} is no gap, or is damaged ({error!r}); expected what Gap.to_dict or "
+                "gapless measure --json gives"
+            ) from error
+
+    @classmethod
+    def _read(cls, data: dict[str, Any]) -> Gap:
+        causes, joints = data["attribution"], tuple(data["joints"])
+        identity = {k: v for k, v in data["identity"].items() if k != "key"}
+        return cls(
+            identity=Identity(**identity),
+            joints=joints,
+            end_effectors=tuple(data["end_effectors"]),
+            clips=tuple(ClipGap.from_dict(clip) for clip in data["clips"]),
+            skipped=tuple(data["skipped"]),
+            attribution=None if causes is None else Attribution.from_dict(causes, joints),
+        )
 
     def to_json(self, path: str | Path) -> None:
         """Write `to_dict` to a file."""

@@ -140,9 +140,9 @@ def _unflagged(recordings: Recordings, skipped: _Skipped) -> Recordings:
     """Leave out what the import flagged as unfit; a Dataset knows it without reading samples."""
     facts = getattr(recordings, "episodes", None)
     facts = [recordings[i] for i in range(len(recordings))] if facts is None else facts
-    for fact in (f for f in facts if f.provenance.get("flags")):
+    for fact in (f for f in facts if f.flags):
         skipped.add("flagged as unfit (--include-flagged measures them too)", fact.name)
-    return _View(recordings, [i for i, f in enumerate(facts) if not f.provenance.get("flags")])
+    return _View(recordings, [i for i, f in enumerate(facts) if not f.flags])
 
 
 def _rate(dataset: Recordings) -> float:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -67,6 +69,14 @@ class ClipGap:
     joints: dict[str, np.ndarray]
     bodies: dict[str, float]
     offsets: np.ndarray
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> ClipGap:
+        """Inverse of `dataclasses.asdict` in JSON types, where null is NaN."""
+        joints = {metric: np.array(row, float) for metric, row in data["joints"].items()}
+        bodies = {m: math.nan if v is None else float(v) for m, v in data["bodies"].items()}
+        offsets = np.array(data["offsets"], float).reshape(-1, 3)
+        return cls(**data | {"joints": joints, "bodies": bodies, "offsets": offsets})
 
 
 def score(

@@ -10,5 +10,6 @@ from gapless.recordings.importing import ImportReport as ImportReport
 from gapless.recordings.importing import import_dataset as import_dataset
 from gapless.recordings.options import ImportOptions as ImportOptions
 from gapless.recordings.recording import Recording as Recording
+from gapless.recordings.robot_of_dataset import robot_of as robot_of
 from gapless.recordings.split import Split as Split
 from gapless.recordings.splitting import split_recordings as split_recordings

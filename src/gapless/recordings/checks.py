@@ -161,7 +161,7 @@ def _without_channels(recording: Recording) -> Recording:
 def _from_import(recording: Recording, told: set[str]) -> Iterator[Finding]:
     """What the import found, and what is left of it no longer shows."""
     facts = recording.provenance
-    for code in (c for c in facts.get("flags", ()) if c not in told):
+    for code in (c for c in recording.flags if c not in told):
         yield Finding("error", code, f"flagged as {code} when it was imported")
     if count := int(facts.get("interpolated", 0)):
         text = f"{count} frames lie where a few samples were missing and were bridged at import"

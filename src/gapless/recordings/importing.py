@@ -195,7 +195,7 @@ def _chosen(
     recordings: list[Recording], options: ImportOptions, report: ImportReport
 ) -> Iterator[Recording]:
     for recording in recordings:
-        if options.exclude_flagged and recording.provenance["flags"]:
+        if options.exclude_flagged and recording.flags:
             report.excluded.append(recording.name)
         else:
             provenance = {**recording.provenance, "format": report.format}

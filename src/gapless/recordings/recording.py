@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -110,6 +110,11 @@ class Recording:
         return len(self.q)
 
     @property
+    def flags(self) -> tuple[str, ...]:
+        """Why the import called it unfit for learning and measuring; empty where it is fit."""
+        return flags_of(self.provenance)
+
+    @property
     def duration(self) -> float:
         """Seconds from the first to the last sample."""
         return (len(self) - 1) / self.rate
@@ -147,6 +152,11 @@ class Recording:
             mask=self.mask[start:stop],
             channels={k: v[start:stop] for k, v in self.channels.items()},
         )
+
+
+def flags_of(provenance: Mapping[str, Any]) -> tuple[str, ...]:
+    """The flags in the provenance of a recording, which is where they are stored."""
+    return tuple(map(str, provenance.get("flags") or ()))
 
 
 class Recordings(Protocol):

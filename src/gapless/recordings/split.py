@@ -8,7 +8,7 @@ from typing import Any
 
 from gapless.errors import DataError
 from gapless.recordings.motion_identity import motions_of
-from gapless.recordings.recording import Recording, Recordings
+from gapless.recordings.recording import Recordings
 
 PARTS = ("learn", "choose", "test")
 NAMED = 3
@@ -64,19 +64,14 @@ class Split:
         """The same with nothing to report on: what a method may see."""
         return replace(self, test=(), motions={**self.motions, "test": ()})
 
-    def map(self, change: Callable[[Recording], Recording]) -> Split:
-        """The same with every recording changed."""
-
-        def part(recordings: Recordings) -> list[Recording]:
-            return [change(r) for r in recordings]
-
-        folds = tuple(Fold(part(f.learn), part(f.choose)) for f in self.folds)
+    def each(self, change: Callable[[Recordings], Recordings]) -> Split:
+        """The same with the recordings of every part changed."""
         return replace(
             self,
-            learn=part(self.learn),
-            choose=part(self.choose),
-            test=part(self.test),
-            folds=folds,
+            learn=change(self.learn),
+            choose=change(self.choose),
+            test=change(self.test),
+            folds=tuple(Fold(change(f.learn), change(f.choose)) for f in self.folds),
         )
 
     def to_dict(self) -> dict[str, Any]:

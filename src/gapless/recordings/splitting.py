@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Literal
 
 import numpy as np
@@ -87,6 +88,18 @@ def split_recordings(
 def as_split(data: Split | Recordings, stratum: Stratum | None = None) -> Split:
     """A split as it is; recordings divided as usual."""
     return data if isinstance(data, Split) else split_recordings(data, stratum=stratum)
+
+
+def judges(recordings: Recordings, test: float = SHARE, seed: int = 0) -> Split:
+    """For what learns nothing from these recordings: some motions test, all others choose."""
+    found = split_recordings(recordings, test=test, seed=seed)
+    choose = [*found.learn, *found.choose]
+    motions = {
+        "learn": (),
+        "choose": distinct(chain.from_iterable(found.motions[part] for part in PARTS[:2])),
+        "test": found.motions["test"],
+    }
+    return Split((), choose, found.test, (Fold((), choose),), motions)
 
 
 def refuse_wrong_shares(by: str, *shares: Recordings | float) -> None:
@@ -180,7 +193,7 @@ def unseen(recordings: Recordings, learned: Recordings) -> list[Recording]:
 
 def usable(recordings: Recordings) -> list[Recording]:
     """Recordings that are fit for learning: not flagged, and with commands."""
-    found = [r for r in recordings if not r.provenance.get("flags") and r.target is not None]
+    found = [r for r in recordings if not r.flags and r.target is not None]
     if not found:
         raise DataError(f"none of {len(recordings)} recordings can be used; see gapless check")
     return found

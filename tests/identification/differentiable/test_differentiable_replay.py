@@ -179,5 +179,5 @@ def test_impossible_requests_are_refused(robot: Robot, monkeypatch: pytest.Monke
         free = robot.with_mount("free")
         ReplayLoss(free, (), *given, rate=50.0, substeps=5, physics_step=0.004)
     monkeypatch.setattr(loss_module, "find_spec", lambda _: None)
-    with pytest.raises(MissingExtraError, match=r"gapless\[mjx\]"):
+    with pytest.raises(MissingExtraError, match=r"gapless\[jax\]"):
         ReplayLoss(robot, (), *given, rate=50.0, substeps=5, physics_step=0.004)

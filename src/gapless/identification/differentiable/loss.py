@@ -26,7 +26,7 @@ OF_LINKS = ("mass", "com_x", "com_y", "com_z")
 def require_jax() -> None:
     """Refuse before the work starts where JAX is not installed."""
     if find_spec("jax") is None:
-        raise MissingExtraError("jax", "mjx", "the gradient optimiser")
+        raise MissingExtraError("jax", "jax", "the gradient optimiser")
 
 
 class ReplayLoss:

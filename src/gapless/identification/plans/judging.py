@@ -45,10 +45,10 @@ def verdicts_on(
         own, full = by_load(clips, loaded)
     elif plan == "one-stage":
         own = carried(clips, loaded)
-    found = Verdicts(_verdict(own, motions, calibration, fitter, None))
+    found = Verdicts(_verdict(own, motions, calibration, fitter))
     if calibration.loaded is None:
         return found
-    return replace(found, loaded=_verdict(full, motions, calibration.loaded, fitter, calibration))
+    return replace(found, loaded=_verdict(full, motions, calibration.loaded, fitter))
 
 
 def _verdict(
@@ -56,14 +56,12 @@ def _verdict(
     motions: Sequence[str],
     calibration: Calibration,
     fitter: Fitter,
-    base: Calibration | None,
 ) -> Verdict | None:
     """The error in the robot before a stage and after it."""
     if not clips:
         return None
-    applied = (None, None) if base is None else base.apply(fitter.robot)
-    before = fitter.world(clips[0].rate, *applied)
-    robot, effects = calibration.apply(before.robot, before.effects)
-    after = before.variant(robot=robot, effects=effects)
+    base, rate = calibration.base, clips[0].rate
+    before = fitter.world(rate, *((None, None) if base is None else base.apply(fitter.robot)))
+    after = fitter.world(rate, *calibration.apply(fitter.robot))
     clips = without_loads(clips) if calibration.finds_loads else clips
     return judged(clips, before, after, fitter.settings.horizon, motions)

@@ -11,7 +11,7 @@ import numpy as np
 
 from gapless.errors import DataError
 from gapless.recordings.conditions import Conditions
-from gapless.recordings.recording import Recording
+from gapless.recordings.recording import Recording, flags_of
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,11 @@ class Episode:
             recording.provenance,
             masked,
         )
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """Why the import called it unfit for learning and measuring; empty where it is fit."""
+        return flags_of(self.provenance)
 
     def to_json(self) -> str:
         """The text of the episode column "gapless"."""
