@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -108,6 +110,28 @@ def test_figures_at_zero_are_only_moved_up(arms: Robot) -> None:
     targets = multisine(arms, 1.0, 50, seed=0)
     slope = sensitivities(MujocoWorld(arms), targets, parameters_of(arms, ["frictionloss/all"]))
     assert np.isfinite(slope).all() and np.abs(slope).max() > 0
+
+
+def test_slopes_are_taken_where_the_world_is(world: MujocoWorld, targets: np.ndarray) -> None:
+    """Far from the priors, at a fit's guess, they still say what a further change does."""
+    parameters = parameters_of(world.robot, ["kp/all", "frictionloss/elbow_flex", "delay/all"])
+    offsets = 0.5 * np.array([p.spread for p in parameters])
+    here, there = (changed(world, parameters, share * offsets) for share in (1.0, 1.02))
+    moved, still = (positions(w, targets[None], world.home()) for w in (there, here))
+    for slopes in (sensitivities, own_sensitivities):
+        told = slopes(here, targets[None], parameters) @ (0.02 * offsets)
+        assert np.linalg.norm(moved - still - told) < 0.1 * np.linalg.norm(moved - still)
+
+
+def test_figures_at_their_upper_bound_are_only_moved_down(
+    world: MujocoWorld, targets: np.ndarray
+) -> None:
+    """A bound that a fit has reached does not hide the slope."""
+    parameters = parameters_of(world.robot, ["armature/elbow_flex"])
+    bounded = [replace(p, upper=p.prior) for p in parameters]
+    for slopes in (sensitivities, own_sensitivities):
+        free, told = (slopes(world, targets[None], p)[:, :, 2] for p in (parameters, bounded))
+        assert np.linalg.norm(told - free) < 0.02 * np.linalg.norm(free)
 
 
 def test_predicted_error_is_that_of_a_linear_fit() -> None:

@@ -46,6 +46,17 @@ def test_the_optimal_motion_promises_more_than_the_best_chirp(benchmark: ModuleT
     assert benchmark.geometric_mean(errors) < 0.95 * benchmark.geometric_mean(rival_errors)
 
 
+def test_dry_friction_is_recovered_from_three_seconds(benchmark: ModuleType) -> None:
+    """Twice the nominal friction is found, as exactly as the motion promises."""
+    robot = benchmark.so101_pair()
+    world, parameters = MujocoWorld(robot), benchmark.unknowns(robot, benchmark.ABOUT)
+    motion = benchmark.chirp(robot, 3.0, amplitude=0.3, band=(0.5, 3.0), together=True)
+    errors = benchmark.actual_errors(world, parameters, motion, units=1)
+    dry = [p.kind == "frictionloss" for p in parameters]
+    assert (errors < 3 * benchmark.prediction(world, parameters, motion)[0]).all()
+    assert (errors[dry] < 0.03 * robot.joints.frictionloss).all()
+
+
 @pytest.mark.slow
 def test_hidden_robots_are_identified_better(benchmark: ModuleType) -> None:
     """On six hidden units the actual errors are smaller too, and of the size predicted."""

@@ -79,8 +79,8 @@ def correct_settings(args: Correct) -> CorrectSettings:
     from gapless.corrections.correcting import CorrectSettings
 
     named = {k: v for k, v in vars(args).items() if k in CorrectSettings.__dataclass_fields__}
-    own = {"model_settings": model_settings(args), "trainer_settings": trainer_settings(args)}
-    return CorrectSettings(**named, **own)
+    model, trainer = model_settings(args), trainer_settings(args)
+    return CorrectSettings(**named, model_settings=model, trainer_settings=trainer)
 
 
 def model_settings(args: Correct) -> dict[str, Any]:

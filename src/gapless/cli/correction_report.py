@@ -57,10 +57,8 @@ def draw(correction: Correction, split: Split, world: World, horizon: float, fol
     from gapless.corrections import CorrectedWorld
     from gapless.measurement.gap_plots import plot_recordings
 
-    shown, corrected = (
-        list(split.test) or list(split.learn),
-        CorrectedWorld(world, None, [correction]),
-    )
+    shown = list(split.test) or list(split.learn)
+    corrected = CorrectedWorld(world, None, [correction])
     pictures = []
     for name, side in (("before", world), ("after", corrected)):
         drawn = plot_recordings(shown, side, folder / name, horizon=horizon, most=PICTURES)

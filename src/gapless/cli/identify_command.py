@@ -11,7 +11,7 @@ from gapless.artifact import write_text_atomic
 from gapless.cli.split_option import Learning
 from gapless.cli.terminal import check_outputs, console, parse, save_json, spinner
 from gapless.errors import ArtifactError, GaplessError
-from gapless.recordings import Dataset
+from gapless.recordings import Dataset, Split
 from gapless.robots import Robot
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def run(arguments: list[str]) -> int:
         if calibration.loaded is not None:
             console(stderr=True).print(f"{args.mjcf} is the robot without its load")
     if args.plots:
-        _draw(args, calibration, robot, dataset)
+        _draw(args, calibration, robot, split)
     made = calibration.made_by
     console(stderr=True).print(
         f"calibration written to {args.out} in {made['seconds']} s; "
@@ -144,7 +144,7 @@ def _same_robot(args: Identify) -> str:
     return "".join(f" --{name} {value}" for name, value in named.items() if value)
 
 
-def _draw(args: Identify, calibration: Calibration, robot: Robot, dataset: Dataset) -> None:
+def _draw(args: Identify, calibration: Calibration, robot: Robot, split: Split) -> None:
     """Intervals, and replays of held-out motions before and after."""
     from gapless.identification.calibration_plots import plot_replays
     from gapless.worlds import MujocoWorld
@@ -152,14 +152,12 @@ def _draw(args: Identify, calibration: Calibration, robot: Robot, dataset: Datas
     assert args.plots is not None
     args.plots.mkdir(parents=True, exist_ok=True)
     calibration.plot(args.plots / "calibration.png")
-    held = calibration.held_out
-    names = held.motions if held else tuple(calibration.made_by["motions"])
-    shown = calibration.recordings(dataset.select(lambda e: e.name in names))
-    step = args.physics_step
+    shown = calibration.recordings(list(split.test) or list(split.learn))
+    step, rate = args.physics_step, shown[0].rate
     plot_replays(
         [shown[i] for i in range(len(shown))],
-        MujocoWorld(robot, dataset.rate, physics_step=step),
-        calibration.world(robot, dataset.rate, physics_step=step),
+        MujocoWorld(robot, rate, physics_step=step),
+        calibration.world(robot, rate, physics_step=step),
         args.plots / "replays.png",
         args.horizon,
     )

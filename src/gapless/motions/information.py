@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from gapless.errors import SimulationError
-from gapless.parameters import Parameter, changed
+from gapless.parameters import Parameter, as_in, changed
 from gapless.worlds.mujoco_world import MujocoWorld
 from gapless.worlds.world import State
 
@@ -31,21 +31,21 @@ def sensitivities(
     """Change of the joint positions per unit of each parameter, by finite differences.
 
     Args:
-        world: the nominal robot.
+        world: the robot at whose figures the slopes are taken, nominal or the guess of a fit.
         targets: (T, J) or a batch (n, T, J) of joint targets at the world's rate, rad.
         parameters: what is moved.
         start: state of the copies; the default pose at rest.
-        central: step to both sides; False steps up only, in half the time.
+        central: step to both sides; False steps to one only, in half the time.
 
     Returns:
         (T, J, P) or (n, T, J, P); sample t is the position after target t.
     """
     batch = targets[None] if targets.ndim == 2 else targets
     start = world.home(len(batch)) if start is None else start
-    nominal = positions(world, batch, start)
+    here, parameters = positions(world, batch, start), as_in(world, parameters)
     # One motion keeps one thread busy, so the parameters share the cores; a batch fills them.
     with ThreadPoolExecutor(max(1, (os.cpu_count() or 1) // len(batch))) as pool:
-        columns = pool.map(lambda p: _slope(world, batch, start, nominal, p, central), parameters)
+        columns = pool.map(lambda p: _slope(world, batch, start, here, p, central), parameters)
         result = np.stack(list(columns), axis=-1)
     return result[0] if targets.ndim == 2 else result
 
@@ -65,15 +65,21 @@ def _slope(
     world: MujocoWorld,
     targets: np.ndarray,
     start: State,
-    nominal: np.ndarray,
+    here: np.ndarray,
     parameter: Parameter,
     central: bool,
 ) -> np.ndarray:
-    # Friction cannot fall below zero: there the step down is shorter, or none.
-    down = max(-parameter.step, parameter.lowest) if central else 0.0
-    above = positions(changed(world, [parameter], [parameter.step]), targets, start)
-    below = positions(changed(world, [parameter], [down]), targets, start) if down else nominal
-    return (above - below) / (parameter.step - down)
+    ahead, back = parameter.steps if central else (_one_step(parameter), 0.0)
+    q_ahead, q_back = (
+        positions(changed(world, [parameter], [step]), targets, start) if step else here
+        for step in (ahead, back)
+    )
+    return (q_ahead - q_back) / (ahead - back)
+
+
+def _one_step(parameter: Parameter) -> float:
+    """The wider step: a figure at its bound, such as no friction, can move one way only."""
+    return max(parameter.steps, key=abs)
 
 
 def own_sensitivities(
@@ -84,17 +90,17 @@ def own_sensitivities(
     The figures of all joints move together, one field at a time, and each joint's change is taken
     to come from its own figure; what joints do to each other is left out.
     """
-    start = world.home(len(targets))
-    nominal = positions(world, targets, start)
-    result = np.zeros((*nominal.shape, len(parameters)))
+    start, parameters = world.home(len(targets)), as_in(world, parameters)
+    here = positions(world, targets, start)
+    result = np.zeros((*here.shape, len(parameters)))
     for group in _moved_together(parameters):
-        members = [parameters[i] for i in group]
-        moved = changed(world, members, [p.step for p in members])
-        change = positions(moved, targets, start) - nominal
-        for i in group:
+        steps = [_one_step(parameters[i]) for i in group]
+        moved = changed(world, [parameters[i] for i in group], steps)
+        change = positions(moved, targets, start) - here
+        for i, step in zip(group, steps, strict=True):
             own = parameters[i].joint
             columns = slice(None) if own is None else world.robot.joints.index(own)
-            result[:, :, columns, i] = change[:, :, columns] / parameters[i].step
+            result[:, :, columns, i] = change[:, :, columns] / step
     return result
 
 

@@ -46,6 +46,19 @@ def changed(world: MujocoWorld, parameters: Sequence[Parameter], offsets: Values
     return world.variant(robot=robot, effects=effects)
 
 
+def as_in(world: MujocoWorld, parameters: Sequence[Parameter]) -> list[Parameter]:
+    """The parameters with the world's own figures as priors: `changed` then moves from there."""
+    return [_as_in(world, parameter) for parameter in parameters]
+
+
+def _as_in(world: MujocoWorld, parameter: Parameter) -> Parameter:
+    read, places = KINDS[parameter.kind].nominal, parameter.places or ("",)
+    figures = [read(world.robot, world.effects, place) for place in places]
+    own = 1.0 if parameter.factor else float(np.mean(figures))
+    lower, upper = min(parameter.lower, own), max(parameter.upper, own)
+    return replace(parameter, prior=own, lower=lower, upper=upper)
+
+
 def _by_kind(
     robot: Robot, effects: Effects, parameters: Sequence[Parameter], values: Values
 ) -> dict[str, dict[str, float]]:

@@ -83,6 +83,8 @@ class Parameter:
         return self.spread * value / self.prior if self.log else self.spread
 
     @property
-    def lowest(self) -> float:
-        """Most negative change from the prior that makes sense."""
-        return self.lower - self.prior
+    def steps(self) -> tuple[float, float]:
+        """Finite-difference steps to both sides, as far as the bounds allow; one may be zero."""
+        lowest, highest = self.lower - self.prior, self.upper - self.prior
+        ahead, back = (min(max(s, lowest), highest) for s in (self.step, -self.step))
+        return ahead, back
