@@ -26,7 +26,7 @@ GLANCES = 16
 
 
 def motions_of(recordings: Recordings) -> list[str]:
-    """The motion of every recording: the name of the first recording that is of it.
+    """The motion of every recording, by the name of the first recording that is of it.
 
     A motion is what was commanded. Recordings are of one motion where every two of them have
     commands within ALIKE of each other at every sample (complete linkage), or where they state one
@@ -38,7 +38,7 @@ def motions_of(recordings: Recordings) -> list[str]:
     fixed = [i for i, one in enumerate(asked) if one.command is not None]
     pairs += [(fixed[a], fixed[b]) for a, b in _same_commands([asked[i] for i in fixed])]
     group = _components(pairs, len(asked))
-    named = {int(g): asked[i].name for i, g in reversed(list(enumerate(group)))}
+    named = {int(g): asked[i].stated for i, g in reversed(list(enumerate(group)))}
     return [named[int(g)] for g in group]
 
 
@@ -46,7 +46,6 @@ def motions_of(recordings: Recordings) -> list[str]:
 class _Asked:
     """What a recording is called, and what it commands; None where a policy decided that."""
 
-    name: str
     stated: str
     joints: tuple[str, ...]
     command: np.ndarray | None
@@ -55,8 +54,8 @@ class _Asked:
     def by(cls, recording: Recording) -> _Asked:
         name, policy, target = recording.name, recording.conditions.policy, recording.target
         if policy or target is None:
-            return cls(name, f"{policy}: {name}" if policy else name, recording.joints, None)
-        return cls(name, name, recording.joints, np.nan_to_num(target).astype(np.float32))
+            return cls(f"{policy}: {name}" if policy else name, recording.joints, None)
+        return cls(name, recording.joints, np.nan_to_num(target).astype(np.float32))
 
 
 def _same_commands(asked: Sequence[_Asked]) -> Iterator[tuple[int, int]]:

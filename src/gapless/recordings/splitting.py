@@ -72,6 +72,7 @@ def split_recordings(
     elif by == "motion" and not units and test and len(set(labels)) == 1:
         return cut_in_time(pool, PARTS)
     elif by == "unit":
+        _require_units(pool)
         units = units or drawn(pool, unit, test, rng, kind)
         tested = [r for r in pool if unit(r) in units]
     else:
@@ -202,6 +203,15 @@ def usable(recordings: Recordings) -> list[Recording]:
 def unit(recording: Recording) -> str:
     """The individual robot."""
     return recording.conditions.unit or "unknown"
+
+
+def _require_units(recordings: Sequence[Recording]) -> None:
+    silent = sum(r.conditions.unit is None for r in recordings)
+    if silent:
+        raise DataError(
+            f"{silent} of {len(recordings)} recordings do not say their unit, so a split by unit "
+            "could leak; split by motion, or import with the unit stated (--unit)"
+        )
 
 
 def _no_such_units(units: Collection[str], recordings: Recordings) -> DataError:
