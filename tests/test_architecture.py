@@ -20,6 +20,7 @@ ORDER = [
     "errors",
     "artifact",
     "printing",
+    "held_out",
     "robots",
     "recordings",
     "worlds",

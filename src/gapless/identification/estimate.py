@@ -1,4 +1,4 @@
-"""One identified figure, and how good all of them are on motions that no fit saw."""
+"""One identified figure, its interval, and its form in a file."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from gapless.held_out import HeldOut as HeldOut
 from gapless.parameters import KINDS, Parameter
 from gapless.robots import Robot
 from gapless.worlds.effects import Effects
@@ -45,28 +46,6 @@ class Estimate:
         reach = INTERVAL * self.std
         p = self.parameter
         return max(self.value - reach, p.lower), min(self.value + reach, p.upper)
-
-
-@dataclass(frozen=True)
-class HeldOut:
-    """Replay error on recordings that the fit never saw, rad.
-
-    Attributes:
-        before: root mean square of the nominal robot.
-        after: of the calibrated one.
-        horizon: seconds replayed.
-        motions: names of the recordings.
-    """
-
-    before: float
-    after: float
-    horizon: float | str
-    motions: tuple[str, ...]
-
-    @property
-    def improved(self) -> bool:
-        """Whether the calibrated robot is nearer."""
-        return self.after < self.before
 
 
 def nominal_figures(

@@ -16,7 +16,7 @@ from gapless.corrections.runtime.memory import Memory
 from gapless.corrections.runtime.network import Network
 from gapless.corrections.runtime.signals import Signals
 from gapless.errors import DataError
-from gapless.identification.estimate import HeldOut
+from gapless.held_out import HeldOut
 
 
 @dataclass(frozen=True)

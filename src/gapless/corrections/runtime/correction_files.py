@@ -13,7 +13,7 @@ from gapless.corrections.runtime.contract import Contract
 from gapless.corrections.runtime.correction import Correction
 from gapless.corrections.runtime.envelope import Envelope
 from gapless.errors import FormatError
-from gapless.identification.estimate import HeldOut
+from gapless.held_out import HeldOut
 from gapless.learning.checkpoint import read_tensors, write_tensors
 
 FORMAT = "gapless correction 1"
