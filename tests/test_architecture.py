@@ -20,6 +20,7 @@ ORDER = [
     "errors",
     "artifact",
     "printing",
+    "progress",
     "held_out",
     "robots",
     "recordings",

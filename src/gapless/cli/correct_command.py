@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from gapless.cli.stopping import stoppable, stopped
 from gapless.cli.terminal import check_outputs, console, parse
 from gapless.cli.training_view import shown
 from gapless.errors import ArtifactError, DataError
+from gapless.progress import Progress
 from gapless.recordings import Dataset
 
 if TYPE_CHECKING:
@@ -124,6 +125,7 @@ def _trained(args: Correct, job: _Job, progress: Path) -> Correction:
     """Train, and show it."""
     from gapless.corrections import CorrectedWorld, correct
     from gapless.corrections.training.tensorboard import logged
+    from gapless.corrections.training.trainer import TrainingProgress
     from gapless.measurement.judge import replay_rmse
 
     def judge(correction: Correction | None) -> float:
@@ -134,9 +136,11 @@ def _trained(args: Correct, job: _Job, progress: Path) -> Correction:
 
     with logged(args.log) as log, shown(judge) as view:
 
-        def watch(done: float, figures: dict[str, float], correction: Correction | None) -> None:
-            view.watch(done, figures, correction)
-            log(done, figures | ({"held_out": view.held_out} if correction else {}), None)
+        def watch(now: Progress) -> None:
+            assert isinstance(now, TrainingProgress)
+            view.watch(now)
+            judged = {"held_out": view.held_out} if now.correction else {}
+            log(replace(now, figures={**now.figures, **judged}))
 
         return correct(
             job.train,

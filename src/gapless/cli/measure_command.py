@@ -70,7 +70,7 @@ def run(arguments: list[str]) -> int:
     robot, effects, recordings = calibrated(robot, recordings, args.calibration, args.loaded)
     bare = MujocoWorld(robot, dataset.rate, effects=effects, physics_step=args.physics_step)
     world = _corrected(bare, args.correction)
-    with progress("measuring") as report:
+    with progress("measuring") as show:
         gap = measure(
             recordings,
             world,
@@ -80,7 +80,7 @@ def run(arguments: list[str]) -> int:
             attribution=args.causes,
             include_flagged=args.include_flagged,
             dump=args.dump,
-            progress=report,
+            watch=show,
         )
     console().print(gap)
     figures = gap.to_dict()

@@ -10,11 +10,15 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console, Group
 from rich.live import Live
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TaskProgressColumn, TextColumn
+from rich.progress import Progress as Bar
 from rich.table import Table
+
+from gapless.cli.terminal import time_left
 
 if TYPE_CHECKING:
     from gapless.corrections import Correction
+    from gapless.corrections.training.trainer import TrainingProgress
 
 Judge = Callable[["Correction | None"], float]
 """Held-out error of a correction, rad; None is without one."""
@@ -31,10 +35,9 @@ class TrainingView:
 
     def __init__(self, judge: Judge) -> None:
         self._judge, self._began, self._loss = judge, time.perf_counter(), math.nan
-        self._bar = Progress(
-            TextColumn("training"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
-        )
-        self._task = self._bar.add_task("", total=1.0)
+        columns = TextColumn("training"), BarColumn(), TaskProgressColumn(), MofNCompleteColumn()
+        self._bar = Bar(*columns, TextColumn("{task.fields[left]}"))
+        self._task = self._bar.add_task("", total=None, left="")
         self._rows: list[tuple[str, ...]] = []
         self.held_out = math.nan
         """Of the last round, rad."""
@@ -43,12 +46,14 @@ class TrainingView:
         """Note the error without a correction."""
         self._note(0.0, math.nan, self._judge(None))
 
-    def watch(self, done: float, figures: dict[str, float], correction: Correction | None) -> None:
-        """See `gapless.corrections.training.trainer.Watch`."""
-        self._bar.update(self._task, completed=done)
-        self._loss = figures.get("loss", self._loss)
-        if correction is not None:
-            self._note(done, figures.get("validation", math.nan), self._judge(correction))
+    def watch(self, now: TrainingProgress) -> None:
+        """Show how far it is, and judge a correction that is ready."""
+        left = time_left(now)
+        self._bar.update(self._task, completed=now.done, total=now.total, left=left)
+        self._loss = now.figures.get("loss", self._loss)
+        if now.correction is not None:
+            validation = now.figures.get("validation", math.nan)
+            self._note(now.share, validation, self._judge(now.correction))
 
     def _note(self, done: float, validation: float, held_out: float) -> None:
         seconds = time.perf_counter() - self._began

@@ -11,9 +11,10 @@ from typing import Any
 from gapless.artifact import write_json, write_text_atomic
 from gapless.closing.close_settings import CloseSettings, suited
 from gapless.closing.run import Run
-from gapless.closing.steps import Steps, Watch
+from gapless.closing.steps import Steps
 from gapless.corrections.correcting import fingerprint
 from gapless.errors import DataError
+from gapless.progress import Progress, Watch
 from gapless.recordings.checks import check_dataset
 from gapless.recordings.recording import Recording, Recordings
 from gapless.recordings.split import Split, divided
@@ -45,8 +46,8 @@ def close(
         watch: told how far it is.
         others: fields of `CloseSettings` that are to be otherwise than `suited` has them.
     """
-    say = watch or (lambda *_: None)
-    say("check", "reading")
+    watch = watch or (lambda _: None)
+    watch(Progress("check"))
     every = [dataset[i] for i in range(len(dataset))]
     recordings, notes = usable(every)
     chosen = suited(recordings, robot).with_others(others)
@@ -54,7 +55,7 @@ def close(
     split = divided(recordings, chosen.held_out, chosen.units, chosen.seed)
     notes += _doubts(split)
     facts = _facts(dataset, recordings, robot, chosen, split, notes)
-    job = Steps(Run.begin(Path(out), robot, facts, restart), robot, chosen, split, say)
+    job = Steps(Run.begin(Path(out), robot, facts, restart), robot, chosen, split, watch)
     job.run.stage("check", lambda: check_dataset(every, robot).to_dict())
     raw = job.run.stage("raw", lambda: job.measured(job.nominal, "raw", attribution=True))
     identified = job.run.stage("identified", lambda: job.identified(raw))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,14 +15,12 @@ from gapless.identification import Calibration, IdentifySettings, identify
 from gapless.measurement import Gap, measure, side_by_side
 from gapless.measurement.replay import FULL, replay
 from gapless.measurement.side_by_side import save_side_by_side
+from gapless.progress import Progress, Watch
 from gapless.recordings.recording import Recording
 from gapless.recordings.split import Split
 from gapless.robots import Robot
 from gapless.worlds.mujoco_world import MujocoWorld
 from gapless.worlds.world import World
-
-Watch = Callable[[str, str], None]
-"""Told the stage and how far it is."""
 
 CLIPS, LONGEST = 12, 20.0
 """Held-out recordings that are kept to be looked at, and seconds of each."""
@@ -38,14 +35,14 @@ class Steps:
         robot: the nominal one.
         chosen: how the gap is closed.
         split: the recordings by their use.
-        say: told how far a stage is.
+        watch: told how far a stage is.
     """
 
     run: Run
     robot: Robot
     chosen: CloseSettings
     split: Split
-    say: Watch
+    watch: Watch
 
     @property
     def nominal(self) -> MujocoWorld:
@@ -62,15 +59,19 @@ class Steps:
         chosen = {id(r): r for r in (*self.split.train, *self.split.validation)}
         return list(chosen.values())
 
+    def _within(self, stage: str) -> Watch:
+        """A watch of the work of a stage."""
+        return lambda now: self.watch(now.within(stage))
+
     def measured(self, world: World, stage: str, attribution: bool = False) -> dict[str, Any]:
         """The gap on the motions that judge."""
-        self.say(stage, "measuring")
         horizons = [h for h in (0.25, 0.5, 1.0) if h < self.chosen.horizon]
         gap: Gap = measure(
             self.split.held_out,
             world,
             horizons=(*horizons, self.chosen.horizon, "full"),
             attribution=attribution,
+            watch=self._within(stage),
         )
         return {"gap": gap.to_dict(), "error": gap.mean("mpjae", self.chosen.horizon).value}
 
@@ -92,7 +93,7 @@ class Steps:
                     keep_anyway=True,  # it is judged below, and kept to be looked at
                     settings=settings,
                     checkpoint=self.run.path / ".calibration.progress",
-                    watch=lambda stage, p: self.say("identified", f"{stage}, {p.error:.5f} rad"),
+                    watch=self._within("identified"),
                 ).save(file)
         except GaplessError as error:
             return {"kept": False, "why": str(error)}
@@ -116,7 +117,7 @@ class Steps:
 
     def replayed(self) -> dict[str, Any]:
         """Some held-out recordings beside each simulator, and what the correction did in each."""
-        self.say("replays", "playing")
+        self.watch(Progress("replays"))
         chosen = spread(self.split.held_out, CLIPS)
         worlds = self._worlds()
         full = self.robot.mount != "free"  # on a floor, small differences soon grow into falls
@@ -148,7 +149,7 @@ class Steps:
             held_out=0.0,
             seed=self.chosen.seed,
             checkpoint=self.run.path / ".correction.progress",
-            watch=lambda done, *_: self.say("corrected", f"training, {done:.0%}"),
+            watch=self._within("corrected"),
             model=self.chosen.model,
             model_settings=self.chosen.model_settings,
             members=self.chosen.members,

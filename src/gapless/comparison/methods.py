@@ -15,9 +15,9 @@ from gapless.corrections.corrected_world import CorrectedWorld
 from gapless.corrections.correcting import correct
 from gapless.corrections.models import MODELS
 from gapless.corrections.runtime.signals import BASE
-from gapless.corrections.training.trainer import Watch
 from gapless.errors import unknown
 from gapless.identification import Calibration, IdentifySettings, identify
+from gapless.progress import Watch
 from gapless.recordings.recording import Recording
 from gapless.worlds.mujoco_world import MujocoWorld
 from gapless.worlds.world import World

@@ -15,13 +15,13 @@ from gapless.corrections.operator.sensor_predictor import with_sensors
 from gapless.corrections.runtime.correction import Correction
 from gapless.corrections.training import TrainingSession, trainer_of
 from gapless.corrections.training.task import Task
-from gapless.corrections.training.trainer import Watch
 from gapless.corrections.training.untrained import contract_for, refuse_too_few, untrained
 from gapless.errors import GaplessError
 from gapless.identification.calibration import Calibration
 from gapless.identification.estimate import HeldOut
 from gapless.learning.checkpoint import Checkpoint
 from gapless.measurement.judge import replay_rmse
+from gapless.progress import Watch
 from gapless.recordings.recording import Recording, Recordings
 from gapless.recordings.split import Split, divided
 from gapless.robots import Robot
@@ -108,7 +108,7 @@ def correct(
         keep_anyway: return a correction even where held-out replays do not improve.
         checkpoint: file that keeps progress; the same call goes on from it.
         restart: forget that progress.
-        watch: told how far it is; see `gapless.corrections.training.trainer.Watch`.
+        watch: told how far it is; see `gapless.corrections.training.trainer.TrainingProgress`.
         choices: fields of `CorrectSettings`.
 
     Raises:

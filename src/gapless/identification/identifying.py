@@ -16,10 +16,10 @@ from gapless.identification import sign_conventions
 from gapless.identification.calibration import Calibration
 from gapless.identification.plans.fit_checkpoint import FitCheckpoint
 from gapless.identification.plans.fitter import Fitter
-from gapless.identification.plans.fitting import Watch
 from gapless.identification.plans.fleet import fleet
 from gapless.identification.plans.two_stage import is_loaded, one_stage, two_stage
 from gapless.identification.settings import IdentifySettings
+from gapless.progress import Watch
 from gapless.recordings.recording import Recording, Recordings
 from gapless.robots import Robot
 
@@ -83,7 +83,7 @@ def identify(
         find_signs: first find joints that the log counts the other way.
         keep_anyway: return a calibration even where held-out replays do not improve.
         checkpoint: file that keeps the best point so far; a run with the same question goes on.
-        watch: told the stage and its progress after every iteration.
+        watch: told the error after every iteration.
         seed: of the split.
 
     Raises:

@@ -63,6 +63,7 @@ class Gradient:
     def _train(self, task: Task, start: Correction, run: TrainingSession) -> Correction:
         learner = Learner(start, start, task.error(None), frozen=start.contract.frozen)
         learner.restore(run.checkpoint)
+        run.begin(len(self.horizons) * self.iterations, self._done(learner))
         while learner.turn < len(self.horizons):
             if not learner.iteration:
                 learner.begin(learner.turn)
@@ -72,8 +73,12 @@ class Gradient:
             learner.judged(error)
             learner.begin(learner.turn + 1)
             learner.keep(run.checkpoint)
-            run.tell(learner.turn / len(self.horizons), {"validation": error}, now)
+            run.tell(self._done(learner), {"validation": error}, now)
         return learner.best
+
+    def _done(self, learner: Learner) -> int:
+        """Iterations of all rounds so far."""
+        return learner.turn * self.iterations + learner.iteration
 
     def _round(self, task: Task, learner: Learner, run: TrainingSession) -> None:
         data = self._data(task, learner.start, learner.turn)
@@ -88,8 +93,7 @@ class Gradient:
             noise = Noise(self.noise, chance)
             found = replay_loss(network, learner.weights, data.of(some), scale, loss, noise)
             figure = learner.step(found.mean(), rate, self.iterations)
-            done = (learner.turn + learner.iteration / self.iterations) / len(self.horizons)
-            run.tell(done, {"loss": figure})
+            run.tell(self._done(learner), {"loss": figure})
             if time.monotonic() - kept > KEEP_SECONDS:
                 learner.keep(run.checkpoint)
                 kept = time.monotonic()

@@ -96,7 +96,7 @@ class Ppo:
             figures = progress.judge(task)
             progress.keep(run.checkpoint, now=bool(figures))
             if figures:
-                run.tell(progress.done, figures, _many(progress.correction, start))
+                run.pass_on(progress.event(figures), _many(progress.correction, start))
         return _many(progress.best, start)
 
     def _refuse(self, start: Correction) -> None:
@@ -158,7 +158,7 @@ class Ppo:
                 obs, figures = self._iteration(env, progress, obs)
             progress.iteration += 1
             progress.seconds += time.monotonic() - began
-            run.tell(progress.done, figures)
+            run.pass_on(progress.event(figures))
             if progress.done >= 1:
                 return
 

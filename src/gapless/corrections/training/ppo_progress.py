@@ -13,7 +13,9 @@ from gapless.corrections.runtime.correction import Correction
 from gapless.corrections.training.adam_state import adam_arrays, restore_adam, under
 from gapless.corrections.training.learner import NotFiniteError
 from gapless.corrections.training.task import Task
+from gapless.corrections.training.trainer import STAGE
 from gapless.learning.checkpoint import Checkpoint
+from gapless.progress import Progress
 
 KEEP_SECONDS = 10.0
 """Least seconds from one checkpoint to the next."""
@@ -63,6 +65,14 @@ class PpoProgress:
     def correction(self) -> Correction:
         """The correction with the weights as they are."""
         return self.start.with_weights(self.algorithm.actor.arrays())  # type: ignore[operator]
+
+    def event(self, figures: dict[str, float]) -> Progress:
+        """What a watch is told; where time ends the training, the iterations that it allows."""
+        share, total, left = min(1.0, self.done), self.iterations, None
+        if share:
+            total = max(self.iteration, min(total, round(self.iteration / share)))
+            left = self.seconds * (1 - share) / share
+        return Progress(STAGE, self.iteration, total, figures, left)
 
     def judge(self, task: Task) -> dict[str, float]:
         """Replay the validation recordings where it is time to, and keep the best."""

@@ -9,11 +9,12 @@ from gapless.errors import unknown
 from gapless.identification.calibration import Calibration
 from gapless.identification.estimate import HeldOut
 from gapless.identification.plans.fit_checkpoint import FitCheckpoint
-from gapless.identification.plans.fitting import Fit, Watch, fit
+from gapless.identification.plans.fitting import Fit, fit
 from gapless.identification.settings import IdentifySettings, matches
 from gapless.identification.torques.torque_start import values_from_torque
 from gapless.measurement.judge import replay_rmse, without_loads
 from gapless.parameters import Parameter, parameters_of
+from gapless.progress import Watch
 from gapless.recordings.recording import Recording
 from gapless.robots import Robot
 from gapless.worlds.effects import Effects
