@@ -11,7 +11,6 @@ import torch
 from gapless.corrections.runtime.correction import Correction
 from gapless.corrections.training import TrainingSession, trainer_of
 from gapless.corrections.training import ppo as module
-from gapless.corrections.training.learner import NotFiniteError
 from gapless.corrections.training.ppo import Ppo
 from gapless.corrections.training.ppo_policy import Actor
 from gapless.corrections.training.replay_env import Replays
@@ -20,6 +19,7 @@ from gapless.corrections.training.task import Task
 from gapless.corrections.training.untrained import contract_for, untrained
 from gapless.errors import DataError, GaplessError
 from gapless.learning.checkpoint import Checkpoint
+from gapless.learning.not_finite import NotFiniteError
 from gapless.progress import Progress
 from gapless.robots import Robot
 from gapless.worlds import MujocoWorld
@@ -59,9 +59,9 @@ def test_the_actor_is_the_correction(task, model):
     env = Replays(task, correction, Gaponet(), 5)
     env.begin(0)
     actor = Actor(correction, 5, 0.1)
-    bound, memory = np.array(correction.contract.bound), correction.begun(env._signals())
+    bound, memory = np.array(correction.contract.bound), correction.begun(env.episodes._signals())
     for _ in range(3):
-        now = env._signals()
+        now = env.episodes._signals()
         with torch.no_grad():
             action = actor(env.get_observations())
         acted = correction.act(now, memory)
@@ -70,7 +70,7 @@ def test_the_actor_is_the_correction(task, model):
         actor.reset(done)
         memory = acted.memory
         if done.any():
-            memory = memory.renewed(done.numpy(), correction.begun(env._signals()))
+            memory = memory.renewed(done.numpy(), correction.begun(env.episodes._signals()))
 
 
 def trained(

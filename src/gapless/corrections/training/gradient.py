@@ -17,9 +17,10 @@ import torch
 from gapless.corrections.linearised.linearised_loss import LinearisedLoss, Noise, replay_loss
 from gapless.corrections.linearised.replayed import Replayed, replayed
 from gapless.corrections.runtime.correction import Correction
-from gapless.corrections.training.learner import Learner, torch_threads
+from gapless.corrections.training.learner import Learner
 from gapless.corrections.training.task import Task
 from gapless.corrections.training.trainer import TrainingSession
+from gapless.learning.threads import torch_threads
 
 KEEP_SECONDS = 10.0
 """Seconds from one checkpoint to the next."""
