@@ -28,8 +28,10 @@ from gapless.corrections import CorrectedWorld, Correction
 from gapless.corrections.operator.sensor_predictor import with_sensors
 from gapless.corrections.training import TrainingSession, trainer_of
 from gapless.corrections.training.task import Task
+from gapless.corrections.training.trainer import TrainingProgress
 from gapless.corrections.training.untrained import contract_for, untrained
 from gapless.measurement.judge import replay_rmse
+from gapless.progress import Progress
 from gapless.recordings.recording import Recording
 from gapless.recordings.split import Split, divided
 from gapless.worlds import MujocoWorld
@@ -70,10 +72,10 @@ class Course:
         )
         self.note(found)
 
-    def watch(self, done: float, figures: dict[str, float], now: Correction | None) -> None:
+    def watch(self, now: Progress) -> None:
         """Note every correction that a trainer shows."""
-        if now is not None:
-            self.note(now)
+        if isinstance(now, TrainingProgress) and now.correction is not None:
+            self.note(now.correction)
 
     def note(self, correction: Correction) -> None:
         """Judge a correction with the clock stopped."""

@@ -21,6 +21,7 @@ ORDER = [
     "verdict",
     "artifact",
     "printing",
+    "progress",
     "robots",
     "recordings",
     "worlds",

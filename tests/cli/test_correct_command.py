@@ -8,7 +8,6 @@ import signal
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -17,6 +16,7 @@ from gapless.cli import correct_options
 from gapless.cli.main import main
 from gapless.cli.training_view import TrainingView
 from gapless.corrections import Correction
+from gapless.corrections.training.trainer import TrainingProgress
 from gapless.recordings import Dataset
 from gapless.recordings.split import Split
 from gapless.robots import Robot
@@ -132,9 +132,9 @@ def test_a_stopped_training_goes_on_to_the_same_result(
     """Ctrl-C and SIGTERM leave progress; the same command then gives what no stop would have."""
     watch = TrainingView.watch
 
-    def watch_and_stop(self: TrainingView, done: float, figures: Any, found: Any) -> None:
-        watch(self, done, figures, found)
-        if found is not None:
+    def watch_and_stop(self: TrainingView, now: TrainingProgress) -> None:
+        watch(self, now)
+        if now.correction is not None:
             os.kill(os.getpid(), stop)
 
     with monkeypatch.context() as patch:

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gapless.collection import Collection, CollectionPlan, Tally, card, collect, collecting
+from gapless.collection import Collection, CollectionPlan, card, collect, collecting
 from gapless.collection.repertoire import repertoire
 from gapless.errors import ArtifactError, FormatError, SimulationError
+from gapless.progress import Progress
 from gapless.recordings.checks import check_dataset
 from gapless.recordings.store import parts as store
 from gapless.robots import Robot
@@ -147,25 +148,25 @@ def test_killed_and_resumed(made: Collection, tmp_path: Path, at: int):
             if tally.done >= {at}:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-        collect(CollectionPlan(**{PLAN!r}), {str(out)!r}, progress=die)
+        collect(CollectionPlan(**{PLAN!r}), {str(out)!r}, watch=die)
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=False)
     assert done.returncode == -9
     with pytest.raises(FormatError, match="not finished; run the same"):
         Collection.open(out)
-    seen: list[Tally] = []
-    collect(CollectionPlan(**PLAN), out, progress=lambda t: seen.append(replace(t)))
+    seen: list[Progress] = []
+    collect(CollectionPlan(**PLAN), out, watch=seen.append)
     last = seen[-1]
     assert (last.done, last.total) == (24, 24)
-    assert at / 24 <= last.earlier / last.hours < 1
+    assert at / 24 <= last.figures["earlier"] / last.figures["hours"] < 1
     assert content(out) == content(made.path)
 
 
 def test_finished_is_left_alone(made: Collection):
     """The same call again simulates nothing; another plan is refused, and says what differs."""
     before = content(made.path)
-    called: list[Tally] = []
-    assert collect(CollectionPlan(**PLAN), made.path, progress=called.append) == made and not called
+    called: list[Progress] = []
+    assert collect(CollectionPlan(**PLAN), made.path, watch=called.append) == made and not called
     with pytest.raises(ArtifactError, match=r"repeats was 2 and is now 1.*--restart"):
         collect(CollectionPlan(**PLAN | {"repeats": 1}), made.path)
     assert content(made.path) == before

@@ -11,6 +11,7 @@ import pytest
 from gapless.corrections import CorrectedWorld, Correction, CorrectionRefusedError, correct
 from gapless.errors import ArtifactError, DataError, GaplessError
 from gapless.learning.checkpoint import Checkpoint
+from gapless.progress import Progress
 from gapless.recordings.recording import Recording
 from gapless.robots import Robot
 from gapless.worlds import MujocoWorld
@@ -104,8 +105,8 @@ class StoppedError(Exception):
 def stopped(waves: list[Recording], pair: Robot, path: Path) -> None:
     """A training that was stopped in its second round."""
 
-    def stop(done: float, figures: dict[str, float], _: Correction | None) -> None:
-        if done > 0.6 and "loss" in figures:
+    def stop(now: Progress) -> None:
+        if now.share > 0.6 and "loss" in now.figures:
             raise StoppedError
 
     with pytest.raises(StoppedError):

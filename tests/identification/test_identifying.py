@@ -14,6 +14,7 @@ from gapless.errors import DataError, GaplessError
 from gapless.identification import Calibration, CalibrationRefusedError, IdentifySettings, identify
 from gapless.identification.plans.two_stage import loads
 from gapless.identification.sign_conventions import find_signs, with_signs
+from gapless.progress import Progress
 from gapless.recordings.recording import Recording
 from gapless.robots import Robot
 from gapless.worlds import MujocoWorld
@@ -163,8 +164,8 @@ def test_a_stopped_run_goes_on_where_it_was(
     """The best point so far is on disk, and the second run starts from it."""
     file, seen = tmp_path / "progress", []
 
-    def stop(stage: str, progress: object) -> None:
-        seen.append(progress.error)  # type: ignore[attr-defined]
+    def stop(now: Progress) -> None:
+        seen.append(now.figures["error"])
         if len(seen) == 3:
             raise Stopped
 
@@ -180,7 +181,7 @@ def test_a_stopped_run_goes_on_where_it_was(
         SMALL,
         settings=QUICK,
         checkpoint=file,
-        watch=lambda _, p: first.append(p.error),
+        watch=lambda now: first.append(now.figures["error"]),
     )
     assert not first or first[0] < 1.5 * seen[-1]
     for name, value in again.values.items():

@@ -87,12 +87,12 @@ def test_optimal_motion_is_safe_reproducible_and_as_long_as_asked(so101: Robot) 
     """It passes the check, fills the seconds, starts at the default pose, and repeats by seed."""
     options = {"about": ["kp", "delay/all"], "candidates": 4, "rounds": 2}
     told = []
-    motion = optimal(so101, 3.1, 100, seed=3, progress=lambda *a: told.append(a), **options)
+    motion = optimal(so101, 3.1, 100, seed=3, watch=told.append, **options)
     assert check_motion(motion, so101).ok
     assert motion.q.shape == (310, 6) and motion.rate == 100
     np.testing.assert_allclose(motion.q[[0, -1]], [so101.joints.default] * 2, atol=0.01)
     assert np.ptp(motion.q, axis=0).min() > 0.02
-    assert told == [(1, 2), (2, 2)]
+    assert [(now.done, now.total) for now in told] == [(1, 2), (2, 2)]
     np.testing.assert_array_equal(motion.q, optimal(so101, 3.1, 100, seed=3, **options).q)
 
 

@@ -11,7 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from gapless.cli.findings_table import findings_table
-from gapless.cli.terminal import check_outputs, console, parse, save_json, spinner
+from gapless.cli.terminal import check_outputs, console, parse, progress, save_json, spinner
+from gapless.progress import Progress
 from gapless.recordings import Dataset, robot_of
 from gapless.recordings.checks import NEEDED_FOR, CheckReport, check_dataset
 from gapless.robots import Robot
@@ -58,9 +59,9 @@ def run(arguments: list[str]) -> int:
 def _check_collection(collection: Collection, args: Check) -> int:
     reports: dict[str, CheckReport] = {}
     robot = Robot.load(args.robot or collection.plan["robot"])
-    with spinner("checking") as say:
-        for stored in collection.datasets:
-            say(stored.name)
+    with progress("checking") as show:
+        for k, stored in enumerate(collection.datasets):
+            show(Progress(stored.name, k, len(collection.datasets)))
             dataset = Dataset.open(collection.path / stored.name)
             reports[stored.name] = check_dataset(dataset, robot)
     out = console()

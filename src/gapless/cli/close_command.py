@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gapless.cli.correction_option import settings_of
 from gapless.cli.robot_option import OfDataset
 from gapless.cli.stopping import stoppable, stopped
-from gapless.cli.terminal import check_outputs, console, parse, save_json, spinner
+from gapless.cli.terminal import check_outputs, console, parse, progress, save_json
 from gapless.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -42,13 +42,13 @@ def run(arguments: list[str]) -> int:
     check_outputs(args.json)
     dataset, robot = args.opened()
     try:
-        with stoppable(), spinner("closing") as say:
+        with stoppable(), progress("closing") as show:
             found = close(
                 dataset,
                 robot,
                 args.out,
                 restart=args.restart,
-                watch=lambda stage, text: say(f"{stage}: {text}"),
+                watch=show,
                 settings=CloseSettings(**settings_of("set", args.set, CloseSettings())),
             )
     except KeyboardInterrupt as stop:
@@ -67,8 +67,8 @@ def _report(found: Run) -> None:
     from gapless.reports import report
 
     try:
-        with spinner("report") as say:
-            path = report(found, watch=say)
+        with progress("report") as show:
+            path = report(found, watch=show)
     except MissingExtraError as error:
         console(stderr=True).print(f"note: no report was written; {error}", markup=False)
     else:

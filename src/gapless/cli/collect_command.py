@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from gapless.cli.terminal import check_outputs, console, parse, save_json
+from gapless.cli.terminal import check_outputs, console, parse, progress, save_json
 from gapless.errors import DataError
+from gapless.progress import Progress, Watch
 
 if TYPE_CHECKING:
-    from gapless.collection import Collection, CollectionPlan, Tally
+    from gapless.collection import Collection, CollectionPlan
 
 
 @dataclass(frozen=True)
@@ -88,11 +85,12 @@ def run(arguments: list[str]) -> int:
     check_outputs(args.json, args.truth, args.out / "collection.json")
     plan, started = _plan(args), time.perf_counter()
     try:
-        with _bar() as bar:
+        with progress("hidden robots") as show:
+            speed = _Speed(show)
             collection = collect(
                 plan,
                 args.out,
-                progress=bar.show,
+                watch=speed.watch,
                 restart=args.restart,
                 truth=args.truth,
                 command=shlex.join(["gapless", "collect", *arguments]),
@@ -101,7 +99,7 @@ def run(arguments: list[str]) -> int:
         text = "stopped; whole batches are kept. Run the same command again to go on"
         console(stderr=True).print(text)
         return 130
-    figures = _figures(collection, bar.hours, time.perf_counter() - started)
+    figures = _figures(collection, speed.hours, time.perf_counter() - started)
     console().print(_table(collection))
     console().print(_summary(collection, figures, args.out))
     save_json(args.json, figures)
@@ -121,33 +119,19 @@ def _plan(args: Collect) -> CollectionPlan:
     return CollectionPlan(**given)
 
 
-class _Bar:
-    """A bar on standard error that shows robot hours a minute."""
+class _Speed:
+    """Shows robot hours a minute, and remembers the robot hours of this run."""
 
-    def __init__(self, progress: Progress) -> None:
-        self._progress, self._task = progress, progress.add_task("collecting", total=None)
-        self._began = time.perf_counter()
+    def __init__(self, show: Watch) -> None:
+        self._show, self._began = show, time.perf_counter()
         self.hours = 0.0
         """Robot time of this run, without what an earlier one made."""
 
-    def show(self, tally: Tally) -> None:
+    def watch(self, now: Progress) -> None:
         """Show how far it is."""
-        self.hours = tally.hours - tally.earlier
+        self.hours = now.figures["hours"] - now.figures["earlier"]
         speed = 60 * self.hours / max(time.perf_counter() - self._began, 1e-9)
-        self._progress.update(
-            self._task,
-            completed=tally.done,
-            total=tally.total,
-            description=f"collecting {tally.hours:.2f} h, {speed:.2f} robot h/min",
-        )
-
-
-@contextmanager
-def _bar() -> Iterator[_Bar]:
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
-    shown = Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True)
-    with shown:
-        yield _Bar(shown)
+        self._show(replace(now, figures={"robot h": now.figures["hours"], "robot h/min": speed}))
 
 
 def _figures(collection: Collection, hours: float, seconds: float) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 from gapless.cli.correction_option import literal
 from gapless.cli.split_option import Learning
 from gapless.cli.stopping import stoppable, stopped
-from gapless.cli.terminal import check_outputs, console, parse, save_json, spinner
+from gapless.cli.terminal import check_outputs, console, parse, progress, save_json
 from gapless.errors import GaplessError
 
 ALL = "raw,asap-sysid,identify,delta-dynamics,asap,gaponet,residual-torque,ours"
@@ -52,9 +52,9 @@ def run(arguments: list[str]) -> int:
 
     check_outputs(args.json)
     dataset, robot = args.opened()
-    progress = args.json and args.json.with_name(f".{args.json.name}.progress")
+    kept = args.json and args.json.with_name(f".{args.json.name}.progress")
     try:
-        with stoppable(), spinner("comparing") as say:
+        with stoppable(), progress("comparing") as show:
             found = compare(
                 args.split(dataset),
                 robot,
@@ -67,16 +67,16 @@ def run(arguments: list[str]) -> int:
                 windows=args.windows,
                 physics_step=args.physics_step,
                 settings=_settings(args.set),
-                checkpoint=progress,
+                checkpoint=kept,
                 restart=args.restart,
-                watch=lambda method, seed, done: say(f"{method}, seed {seed}, {done:.0%}"),
+                watch=show,
             )
     except KeyboardInterrupt as stop:
-        return stopped(stop, progress is not None and progress.exists())
+        return stopped(stop, kept is not None and kept.exists())
     console().print(found)
     save_json(args.json, found.to_dict())
-    if progress is not None:
-        progress.unlink(missing_ok=True)
+    if kept is not None:
+        kept.unlink(missing_ok=True)
     return 0
 
 

@@ -19,6 +19,7 @@ from gapless.cli.stopping import stoppable, stopped
 from gapless.cli.terminal import check_outputs, console, parse
 from gapless.cli.training_view import shown
 from gapless.errors import ArtifactError, DataError
+from gapless.progress import Progress
 from gapless.recordings import Dataset
 
 if TYPE_CHECKING:
@@ -123,9 +124,9 @@ def _trained(args: Correct, job: _Job, progress: Path) -> Correction:
 
     with logged(args.log) as log, shown() as view:
 
-        def watch(done: float, figures: dict[str, float], correction: Correction | None) -> None:
-            view.watch(done, figures, correction)
-            log(done, figures, None)
+        def watch(now: Progress) -> None:
+            view.watch(now)
+            log(now)
 
         return correct(
             job.split,

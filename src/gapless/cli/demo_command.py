@@ -56,11 +56,11 @@ def _recorded(args: Demo) -> Path:
     """Record, or take what is there; the folder of the dataset."""
     from gapless.collection import collect
 
-    with progress("recording a hidden H1-2") as report:
+    with progress("recording a hidden H1-2") as show:
         collection = collect(
             plan(args),
             args.out / "recordings",
-            progress=lambda tally: report(tally.done, tally.total),
+            watch=show,
             restart=args.restart,
         )
     return collection.path / collection.datasets[0].name

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gapless.artifact import write_text_atomic
 from gapless.cli.split_option import Learning
-from gapless.cli.terminal import check_outputs, console, parse, save_json, spinner
+from gapless.cli.terminal import check_outputs, console, parse, progress, save_json
 from gapless.errors import ArtifactError, GaplessError
 from gapless.recordings import Dataset, Split
 from gapless.robots import Robot
@@ -77,7 +77,6 @@ def run(arguments: list[str]) -> int:
     """Parse and run."""
     args = parse(Identify, "identify", arguments)
     from gapless.identification import IdentifySettings, identify
-    from gapless.identification.optimisers.gauss_newton import Iterate
     from gapless.measurement.gap_plots import require_matplotlib
 
     check_outputs(args.out, args.mjcf, args.json, args.plots and args.plots / "replays.png")
@@ -102,11 +101,7 @@ def run(arguments: list[str]) -> int:
         physics_step=args.physics_step,
     )
     checkpoint = args.out.with_name(args.out.name + ".progress")
-    with spinner("identifying") as say:
-
-        def watch(stage: str, progress: Iterate) -> None:
-            say(f"{stage}, iteration {progress.iteration}, error {progress.error:.5f}")
-
+    with progress("identifying") as show:
         calibration = identify(
             split,
             robot,
@@ -118,7 +113,7 @@ def run(arguments: list[str]) -> int:
             find_signs=args.find_signs,
             keep_anyway=args.keep_anyway,
             checkpoint=checkpoint,
-            watch=watch,
+            watch=show,
         )
     calibration.save(args.out)
     checkpoint.unlink(missing_ok=True)

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gapless.cli.findings_table import findings_table
-from gapless.cli.terminal import check_outputs, console, parse, save_json, spinner
+from gapless.cli.terminal import check_outputs, console, parse, progress, save_json
 from gapless.recordings.importing import ImportReport, import_dataset
 from gapless.recordings.options import ImportOptions
 from gapless.robots import Robot
@@ -44,14 +44,14 @@ def run(arguments: list[str]) -> int:
     args = parse(Import, "import", arguments)
     check_outputs(args.json)
     robot = Robot.load(args.robot, mount=args.options.mount)
-    with spinner("importing") as say:
+    with progress("importing") as show:
         report = import_dataset(
             args.format,
             args.source,
             robot,
             args.out,
             args.options,
-            progress=lambda name, done: say(f"{done} logs, {name}"),
+            watch=show,
             overwrite=args.overwrite,
         )
     out = console()

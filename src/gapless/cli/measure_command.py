@@ -73,7 +73,7 @@ def run(arguments: list[str]) -> int:
         recordings = calibration.recordings(recordings)
     nominal = MujocoWorld(robot, dataset.rate, physics_step=args.physics_step)
     world = _corrected(nominal, calibration, args.correction)
-    with progress("measuring") as report:
+    with progress("measuring") as show:
         gap = measure(
             recordings,
             world,
@@ -83,7 +83,7 @@ def run(arguments: list[str]) -> int:
             attribution=args.causes,
             include_flagged=args.include_flagged,
             dump=args.dump,
-            progress=report,
+            watch=show,
         )
     console().print(gap)
     figures = gap.to_dict()

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import tyro
 
-from gapless.cli.terminal import check_outputs, console, parse, spinner
+from gapless.cli.terminal import check_outputs, console, parse, progress
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ def run(arguments: list[str]) -> int:
     from gapless.reports import report
 
     check_outputs(args.out)
-    with spinner("report") as say:
-        path = report(args.run, args.out, watch=say)
+    with progress("report") as show:
+        path = report(args.run, args.out, watch=show)
     console().print(f"report {path}")
     return 0

@@ -10,10 +10,12 @@ from typing import Any, TypeVar
 import tyro
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+from rich.progress import Progress as Bar
 
 from gapless.artifact import write_json
 from gapless.errors import ArtifactError
+from gapless.progress import Progress, Watch
 
 T = TypeVar("T")
 MIN_WIDTH = 120
@@ -32,26 +34,42 @@ def console(stderr: bool = False) -> Console:
 
 
 @contextmanager
-def progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar on standard error; gives a function of (done, total)."""
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
+def progress(what: str) -> Iterator[Watch]:
+    """A bar on standard error: the stage, k of n, figures and the time that is left."""
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+    left = TextColumn("{task.fields[left]}")
+    bar = Bar(*columns, left, console=Console(stderr=True), transient=True)
     with bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        task = bar.add_task(what, total=None, left="")
+
+        def show(now: Progress) -> None:
+            said = escape(described(now))
+            text = f"{what}: {said}" if said else what
+            total = now.total or None
+            bar.update(task, completed=now.done, total=total, description=text, left=time_left(now))
+
+        yield show
+
+
+def described(now: Progress) -> str:
+    """The stage and the figures, in a line."""
+    figures = (f"{name} {value:.4g}" for name, value in now.figures.items())
+    return ", ".join(part for part in (now.stage, *figures) if part)
+
+
+def time_left(now: Progress) -> str:
+    """Minutes and seconds that are left, where they are known."""
+    if now.seconds_left is None:
+        return ""
+    minutes, seconds = divmod(round(now.seconds_left), 60)
+    return f"{minutes // 60}:{minutes % 60:02d}:{seconds:02d} left"
 
 
 @contextmanager
-def spinner(what: str) -> Iterator[Callable[[str], None]]:
-    """A moving sign on standard error for work of unknown length; gives a function of a text."""
-    with Console(stderr=True).status(what) as status:
-        yield lambda detail: status.update(f"{what}: {escape(detail)}")
+def spinner(what: str) -> Iterator[None]:
+    """A moving sign on standard error for work that tells nothing."""
+    with Console(stderr=True).status(what):
+        yield
 
 
 def check_outputs(*paths: Path | None) -> None:

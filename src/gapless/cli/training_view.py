@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console, Group
 from rich.live import Live
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TaskProgressColumn, TextColumn
+from rich.progress import Progress as Bar
 from rich.table import Table
 
+from gapless.cli.terminal import time_left
+
 if TYPE_CHECKING:
-    from gapless.corrections import Correction
+    pass
 
 COLUMNS = ("done", "loss", "choosing motions (rad)", "seconds")
 
@@ -24,20 +27,20 @@ class TrainingView:
 
     def __init__(self) -> None:
         self._began, self._loss = time.perf_counter(), math.nan
-        self._bar = Progress(
-            TextColumn("training"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
-        )
-        self._task = self._bar.add_task("", total=1.0)
+        columns = TextColumn("training"), BarColumn(), TaskProgressColumn(), MofNCompleteColumn()
+        self._bar = Bar(*columns, TextColumn("{task.fields[left]}"))
+        self._task = self._bar.add_task("", total=None, left="")
         self._rows: list[tuple[str, ...]] = []
 
-    def watch(self, done: float, figures: dict[str, float], correction: Correction | None) -> None:
-        """See `gapless.corrections.training.trainer.Watch`."""
-        self._bar.update(self._task, completed=done)
-        self._loss = figures.get("loss", self._loss)
-        if correction is not None:
-            seconds = time.perf_counter() - self._began
-            chosen = figures.get("validation", math.nan)
-            self._rows.append((f"{done:.0%}", _shown(self._loss), _shown(chosen), f"{seconds:.1f}"))
+    def watch(self, now: Progress) -> None:
+        """Show how far it is, and a row where rounds were chosen between."""
+        left = time_left(now)
+        self._bar.update(self._task, completed=now.done, total=now.total, left=left)
+        self._loss = now.figures.get("loss", self._loss)
+        if "validation" in now.figures:
+            seconds, chosen = time.perf_counter() - self._began, now.figures["validation"]
+            row = f"{now.share:.0%}", _shown(self._loss), _shown(chosen), f"{seconds:.1f}"
+            self._rows.append(row)
 
     def __rich__(self) -> Group:
         table = Table()

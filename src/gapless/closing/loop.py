@@ -11,8 +11,9 @@ from typing import Any
 from gapless.artifact import write_json, write_text_atomic
 from gapless.closing.close_settings import CloseSettings
 from gapless.closing.run import Run
-from gapless.closing.steps import Steps, Watch
+from gapless.closing.steps import Steps
 from gapless.corrections.correcting import fingerprint
+from gapless.progress import Progress, Watch
 from gapless.recordings.checks import check_dataset
 from gapless.recordings.recording import Recording, Recordings
 from gapless.recordings.split import Split
@@ -42,8 +43,8 @@ def close(
         restart: forget an earlier run in that folder.
         watch: told how far it is.
     """
-    say = watch or (lambda *_: None)
-    say("check", "reading")
+    watch = watch or (lambda _: None)
+    watch(Progress("check"))
     every = list(dataset)
     recordings = usable(every)
     how = (settings or CloseSettings()).suited_to(recordings, robot)
@@ -52,7 +53,7 @@ def close(
     )
     notes = [*_left_out(every, recordings), *split.notes, *_doubts(split)]
     facts = _facts(dataset, recordings, robot, how, split, notes)
-    steps = Steps(Run.begin(Path(out), robot, facts, restart), robot, how, split, say)
+    steps = Steps(Run.begin(Path(out), robot, facts, restart), robot, how, split, watch)
     run = steps.run
     run.stage("check", lambda: check_dataset(every, robot).to_dict())
     raw = run.stage("raw", lambda: steps.measured(steps.nominal, "raw", attribution=True))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,15 +15,13 @@ from gapless.identification import Calibration, identify
 from gapless.measurement import measure, side_by_side
 from gapless.measurement.replay import FULL, replay
 from gapless.measurement.side_by_side import save_side_by_side
+from gapless.progress import Progress, Watch
 from gapless.recordings.recording import Recording
 from gapless.recordings.split import Split
 from gapless.robots import Robot
 from gapless.verdict import Verdict
 from gapless.worlds.mujoco_world import MujocoWorld
 from gapless.worlds.world import World
-
-Watch = Callable[[str, str], None]
-"""Told the stage and how far it is."""
 
 CLIPS, LONGEST = 12, 20.0
 """Held-out recordings that are kept to be looked at, and seconds of each."""
@@ -39,14 +36,14 @@ class Steps:
         robot: the nominal one.
         how: the gap is closed.
         split: the recordings by their use.
-        say: told how far a stage is.
+        watch: told how far a stage is.
     """
 
     run: Run
     robot: Robot
     how: CloseSettings
     split: Split
-    say: Watch
+    watch: Watch
 
     @property
     def nominal(self) -> MujocoWorld:
@@ -63,6 +60,10 @@ class Steps:
         """Seconds that are fitted, learned and reported."""
         return self.how.horizon or 1.0
 
+    def _within(self, stage: str) -> Watch:
+        """A watch of the work of a stage."""
+        return lambda now: self.watch(now.within(stage))
+
     def measured(
         self,
         world: World,
@@ -71,7 +72,6 @@ class Steps:
         attribution: bool = False,
     ) -> dict[str, Any]:
         """The gap on the held-out motions, counted as a calibration says; it is only reported."""
-        self.say(stage, "measuring")
         horizons = [h for h in (0.25, 0.5, 1.0) if h < self.horizon]
         test = self.split.test
         gap = measure(
@@ -79,6 +79,7 @@ class Steps:
             world,
             horizons=(*horizons, self.horizon, "full"),
             attribution=attribution,
+            watch=self._within(stage),
         )
         return {"gap": gap.to_dict(), "error": gap.mean("replay_error", self.horizon).value}
 
@@ -94,7 +95,7 @@ class Steps:
                     keep_anyway=True,  # kept to be looked at; the verdict is below
                     settings=self.how.identification,
                     checkpoint=self.run.path / ".calibration.progress",
-                    watch=lambda stage, p: self.say("identified", f"{stage}, {p.error:.5f} rad"),
+                    watch=self._within("identified"),
                 ).save(file)
         except GaplessError as error:
             return {"kept": False, "why": str(error)}
@@ -117,7 +118,7 @@ class Steps:
 
     def replayed(self) -> dict[str, Any]:
         """Some held-out recordings beside each simulator, and what the correction did in each."""
-        self.say("replays", "playing")
+        self.watch(Progress("replays"))
         chosen = spread(list(self.split.test), CLIPS)
         worlds = self._worlds()
         full = self.robot.mount != "free"  # on a floor, small differences soon grow into falls
@@ -150,7 +151,7 @@ class Steps:
             seed=self.how.seed,
             keep_anyway=True,  # kept to be looked at, too
             checkpoint=self.run.path / ".correction.progress",
-            watch=lambda done, *_: self.say("corrected", f"training, {done:.0%}"),
+            watch=self._within("corrected"),
         )
 
 

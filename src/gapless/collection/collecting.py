@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +21,7 @@ from gapless.collection.starts import Starts
 from gapless.errors import SimulationError
 from gapless.measurement.gap_plots import require_matplotlib
 from gapless.motions.balance import Balance
+from gapless.progress import ProgressReporter, Watch
 from gapless.recordings.store.part_files import is_finished, read_notes
 from gapless.recordings.store.parts import PartsWriter
 
@@ -37,6 +38,7 @@ class Tally:
         done: sequences that were played, in this run or before it.
         hours: their robot time.
         earlier: the part of it that earlier runs made.
+        skipped: the sequences that they made.
         left_out: those that diverged or fell.
     """
 
@@ -44,12 +46,18 @@ class Tally:
     done: int = 0
     hours: float = 0.0
     earlier: float = 0.0
+    skipped: int = 0
     left_out: list[dict[str, Any]] = field(default_factory=list)
 
     def count(self, batch: list[PlannedSequence], frames: int) -> None:
         """Add a batch whose sequences have so many frames."""
         self.done += len(batch)
         self.hours += len(batch) * frames / batch[0].rate / 3600
+
+    def tell(self, reporter: ProgressReporter) -> None:
+        """Tell how far it is; what was there already says nothing about the pace."""
+        reporter.begun = self.skipped
+        reporter.tell(self.done, {"hours": self.hours, "earlier": self.earlier})
 
     def leave_out(self, notes: list[dict[str, Any]]) -> None:
         """Add sequences that did not end well; too many are an error."""
@@ -77,7 +85,7 @@ def collect(
     plan: CollectionPlan,
     out: str | Path,
     *,
-    progress: Callable[[Tally], None] | None = None,
+    watch: Watch | None = None,
     restart: bool = False,
     truth: str | Path | None = None,
     command: str = "",
@@ -90,7 +98,7 @@ def collect(
     Args:
         plan: what is recorded.
         out: folder of the collection.
-        progress: called after every batch.
+        watch: told the sequences that are made and their hours, after every batch.
         restart: delete an earlier collection there, finished or not.
         truth: file for the hidden robots' figures; one is written for each unit.
         command: what the user typed, for the card.
@@ -105,7 +113,7 @@ def collect(
         if finished:
             Collection.open(out).require(_figures(chosen))
         else:
-            _collect(plan, chosen, out, progress or (lambda _: None), command)
+            _collect(plan, chosen, out, ProgressReporter(watch, "collecting"), command)
     if truth is not None:
         write_truths(plan, chosen.robot, Path(truth))
     return Collection.open(out)
@@ -115,7 +123,7 @@ def _collect(
     plan: CollectionPlan,
     chosen: Repertoire,
     out: Path,
-    progress: Callable[[Tally], None],
+    reporter: ProgressReporter,
     command: str,
 ) -> None:
     jobs = [
@@ -126,8 +134,9 @@ def _collect(
         for rate in plan.rates
     ]
     tally = Tally(sum(len(job.sequences) for job in jobs))
+    reporter.total = tally.total
     for job in jobs:
-        _make(plan, chosen, job, tally, progress)
+        _make(plan, chosen, job, tally, reporter)
     counts = {level: chosen.levels.count(level) for level in dict.fromkeys(chosen.levels)}
     stored = tuple(_stored(job) for job in jobs)
     collection = Collection(
@@ -147,7 +156,7 @@ def _make(
     chosen: Repertoire,
     job: CollectionJob,
     tally: Tally,
-    progress: Callable[[Tally], None],
+    reporter: ProgressReporter,
 ) -> None:
     """Make one dataset, or what is left of it."""
     robot, targets = chosen.robot, chosen.targets(job.rate)
@@ -159,7 +168,7 @@ def _make(
     }
     if is_finished(job.path, key):
         _skip(groups, targets, read_notes(job.path), tally)
-        progress(tally)
+        tally.tell(reporter)
         return
     locked = list(robot.locked)
     facts = {"source": "simulation", "split": job.split, "plan": plan.key, "locked": locked}
@@ -167,12 +176,12 @@ def _make(
         facts["robot_file"] = robot.source
     with PartsWriter(job.path, robot.name, robot.joints.names, job.rate, key, facts) as writer:
         _skip(groups[: writer.parts_done], targets, writer.notes, tally)
-        progress(tally)
+        tally.tell(reporter)
         played = _simulated(plan, chosen, groups[writer.parts_done :], targets, job.rate)
         for batch in _written(writer, played):
             tally.count(batch.sequences, batch.targets.shape[1])
             tally.leave_out(batch.left_out)
-            progress(tally)
+            tally.tell(reporter)
         writer.finish()
 
 
@@ -183,10 +192,11 @@ def _skip(
     tally: Tally,
 ) -> None:
     """Count what an earlier run made."""
-    before = tally.hours
+    before, done = tally.hours, tally.done
     for batch in groups:
         tally.count(batch, len(targets[batch[0].motion]))
     tally.earlier += tally.hours - before
+    tally.skipped += tally.done - done
     tally.leave_out(notes)
 
 

@@ -15,6 +15,7 @@ from gapless.errors import ArtifactError, DataError, FormatError, GaplessError
 from gapless.measurement import measure
 from gapless.measurement.measuring import HORIZONS
 from gapless.measurement.replay import Horizon
+from gapless.progress import Progress, Watch
 from gapless.recordings.recording import Recording, Recordings
 from gapless.recordings.split import Split
 from gapless.recordings.splitting import as_split
@@ -22,8 +23,6 @@ from gapless.robots import Robot
 from gapless.worlds.mujoco_world import MujocoWorld
 
 FORMAT = "gapless comparison progress 1"
-Told = Callable[[str, int, float], None]
-"""Told the method, the seed and the share of its training that is done."""
 
 
 def compare(
@@ -41,7 +40,7 @@ def compare(
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     checkpoint: Path | None = None,
     restart: bool = False,
-    watch: Told | None = None,
+    watch: Watch | None = None,
 ) -> Comparison:
     """Compare methods on one split.
 
@@ -59,7 +58,7 @@ def compare(
         settings: method -> other fields of its `CorrectSettings` (or `IdentifySettings`).
         checkpoint: file that keeps what is finished; the same call resumes from it.
         restart: forget that.
-        watch: told how far it is.
+        watch: told the method, its seed, and how far its training is.
     """
     names = tuple(dict.fromkeys(("raw", *methods)))
     refuse_unknown([*names, *(settings or {})])
@@ -110,14 +109,14 @@ class _Judge:
         return Score.of(gap, self.metrics, bench.seed, seconds)
 
 
-def _scored(name: str, seed: int, bench: Bench, judge: _Judge, watch: Told | None) -> Score:
+def _scored(name: str, seed: int, bench: Bench, judge: _Judge, watch: Watch | None) -> Score:
     """The score of a method; one that fails is shown, and the others go on."""
 
-    def tell(done: float, *_: Any) -> None:
+    def tell(now: Progress) -> None:
         if watch is not None:
-            watch(name, seed, done)
+            watch(now.within(f"{name}, seed {seed}"))
 
-    tell(0.0)
+    tell(Progress(""))
     try:
         return judge.score(name, replace(bench, seed=seed, watch=tell))
     except GaplessError as error:

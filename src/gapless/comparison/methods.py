@@ -14,9 +14,9 @@ from typing import Any
 from gapless.corrections.corrected_world import CorrectedWorld
 from gapless.corrections.correcting import CorrectSettings, correct
 from gapless.corrections.runtime.signals import BASE
-from gapless.corrections.training.trainer import Watch
 from gapless.errors import unknown
 from gapless.identification import Calibration, IdentifySettings, identify
+from gapless.progress import Watch
 from gapless.recordings.split import Split
 from gapless.worlds.mujoco_world import MujocoWorld
 from gapless.worlds.world import World

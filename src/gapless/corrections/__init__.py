@@ -4,7 +4,27 @@
 finds the weights, with slopes from `linearised/`; `operator/` is what is GAPONet's own.
 """
 
-from gapless.corrections.corrected_world import CorrectedWorld as CorrectedWorld
-from gapless.corrections.correcting import CorrectionRefusedError as CorrectionRefusedError
-from gapless.corrections.correcting import correct as correct
-from gapless.corrections.runtime.correction import Correction as Correction
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gapless.corrections.corrected_world import CorrectedWorld as CorrectedWorld
+    from gapless.corrections.correcting import CorrectionRefusedError as CorrectionRefusedError
+    from gapless.corrections.correcting import correct as correct
+    from gapless.corrections.runtime.correction import Correction as Correction
+
+_HOME = {
+    "CorrectedWorld": "corrected_world",
+    "CorrectionRefusedError": "correcting",
+    "correct": "correcting",
+    "Correction": "runtime.correction",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a name when it is first used: running a correction needs no simulator."""
+    if name not in _HOME:
+        raise AttributeError(name)
+    return getattr(import_module(f"gapless.corrections.{_HOME[name]}"), name)

@@ -17,12 +17,12 @@ from gapless.corrections.payload_input import payload_inputs
 from gapless.corrections.runtime.correction import Correction
 from gapless.corrections.training import TrainingSession, trainer_of
 from gapless.corrections.training.task import Task
-from gapless.corrections.training.trainer import Watch
 from gapless.corrections.training.untrained import contract_for, refuse_too_few, untrained
 from gapless.errors import DataError, GaplessError
 from gapless.identification.calibration import Calibration
 from gapless.learning.checkpoint import Checkpoint
 from gapless.measurement.judge import judged
+from gapless.progress import Watch
 from gapless.recordings.recording import Recordings
 from gapless.recordings.split import Fold, Split
 from gapless.recordings.splitting import as_split, split_recordings
@@ -107,7 +107,7 @@ def correct(
         keep_anyway: return a correction even where the choosing motions do not improve.
         checkpoint: file that keeps progress; the same call resumes from it.
         restart: forget that progress.
-        watch: told how far it is; see `gapless.corrections.training.trainer.Watch`.
+        watch: told how far it is; see `gapless.corrections.training.trainer.TrainingProgress`.
 
     Raises:
         CorrectionRefusedError: replays of the choosing motions are no better; it carries the

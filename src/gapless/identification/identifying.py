@@ -14,11 +14,11 @@ from gapless.identification import sign_conventions
 from gapless.identification.calibration import Calibration
 from gapless.identification.plans.fit_checkpoint import FitCheckpoint
 from gapless.identification.plans.fitter import Fitter
-from gapless.identification.plans.fitting import Watch
 from gapless.identification.plans.fleet import fleet
 from gapless.identification.plans.judging import Verdicts, verdicts_on
 from gapless.identification.plans.two_stage import is_loaded, one_stage, two_stage
 from gapless.identification.settings import IdentifySettings
+from gapless.progress import Watch
 from gapless.recordings.recording import Recording, Recordings
 from gapless.recordings.split import Split
 from gapless.recordings.splitting import as_split

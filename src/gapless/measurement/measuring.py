@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from gapless.artifact import file_name
@@ -11,6 +11,7 @@ from gapless.measurement.attribution import Attribution, attribute
 from gapless.measurement.gap import Gap
 from gapless.measurement.replay import COPIES, FULL, Horizon, Replay, replay
 from gapless.measurement.score import ClipGap, score
+from gapless.progress import ProgressReporter, Watch
 from gapless.recordings.recording import Recording, Recordings
 from gapless.robots import Kinematics
 from gapless.worlds.mujoco_world import MujocoWorld
@@ -19,9 +20,6 @@ from gapless.worlds.world import World
 HORIZONS: tuple[Horizon, ...] = (0.25, 0.5, 1.0, FULL)
 GROUP_FRAMES = 60_000
 """Frames held at once; a dataset larger than memory is read in such groups."""
-
-Progress = Callable[[int, int], None]
-"""Called with recordings done and recordings in all."""
 
 
 def measure(
@@ -34,7 +32,7 @@ def measure(
     attribution: bool = False,
     include_flagged: bool = False,
     dump: Path | None = None,
-    progress: Progress | None = None,
+    watch: Watch | None = None,
 ) -> Gap:
     """Measure how far a world is from recordings.
 
@@ -47,7 +45,7 @@ def measure(
         attribution: also attribute the error to causes (a MujocoWorld only).
         include_flagged: also measure recordings that the import flagged as unfit.
         dump: folder for the last states before each divergence, as NPZ files.
-        progress: told how many recordings are done.
+        watch: told how many recordings are done.
     """
     skipped = _Skipped()
     recordings = dataset if include_flagged else _unflagged(dataset, skipped)
@@ -66,7 +64,7 @@ def measure(
         windows,
         dump,
         skipped,
-        progress,
+        ProgressReporter(watch, "replaying", len(recordings)),
     )
     if not clips:
         raise DataError("nothing could be replayed: " + "; ".join(skipped.lines()))
@@ -89,12 +87,13 @@ def _clips(
     windows: int | None,
     dump: Path | None,
     skipped: _Skipped,
-    progress: Progress | None,
+    reporter: ProgressReporter,
 ) -> list[ClipGap]:
     """Replay and score every recording over every horizon, group by group."""
     kinematics = Kinematics.of(world.robot)
     clips: list[ClipGap] = []
     done = 0
+    reporter.tell(done)
     for group in _groups(recordings):
         for horizon in horizons:
             found = replay(group, world, horizon, windows)
@@ -103,8 +102,7 @@ def _clips(
                 _dump(found, dump, world)
             clips += score(found, world.robot, kinematics, threshold)
         done += len(group)
-        if progress:
-            progress(done, len(recordings))
+        reporter.tell(done)
     order = {h: i for i, h in enumerate(horizons)}
     return sorted(clips, key=lambda c: order[c.horizon])
 

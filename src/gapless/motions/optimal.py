@@ -8,7 +8,7 @@ determinant of the Fisher information most. The pool is then refilled with desce
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -29,6 +29,7 @@ from gapless.motions.pieces import (
 )
 from gapless.parameters import Parameter, parameters_of
 from gapless.parameters.kinds import JOINT_FIELDS
+from gapless.progress import ProgressReporter, Watch
 from gapless.robots import Robot
 from gapless.worlds.mujoco_world import MujocoWorld
 
@@ -62,7 +63,7 @@ def optimal(
     candidates: int = 48,
     rounds: int = 6,
     world: MujocoWorld | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    watch: Watch | None = None,
 ) -> Motion:
     """The D-optimal motion of `seconds`; it passes `check_motion`.
 
@@ -77,15 +78,15 @@ def optimal(
         candidates: pieces tried in a round; time grows with it.
         rounds: how often the pool is refilled.
         world: what the motion is designed in; MuJoCo with the nominal robot by default.
-        progress: called with rounds done and rounds in all.
+        watch: told the rounds that are done.
     """
     world = (world or MujocoWorld(robot)).at_rate(rate or robot.rate)
     _check_request(world, seconds, top, candidates, rounds)
     search = _ExcitationSearch(world, unknowns(world.robot, about), noise, seconds, top, seed)
+    reporter = ProgressReporter(watch, "searching", rounds)
     for done in range(rounds):
         search.widen(candidates)
-        if progress:
-            progress(done + 1, rounds)
+        reporter.tell(done + 1)
     source = f"optimal about {', '.join(about)}, seed {seed}"
     return _within_limits(search.motion(source), world.robot)
 

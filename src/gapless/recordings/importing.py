@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gapless.errors import DataError, GaplessError
+from gapless.progress import Progress, Watch
 from gapless.recordings.findings import Finding
 from gapless.recordings.options import ImportOptions
 from gapless.recordings.preparation.prepare import native_rate, prepare
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 LOOK_AHEAD = 16
 """Logs that are read before the rate of the dataset is decided."""
-Progress = Callable[[str, int], None]
-"""Called with the name of each log and the number of logs done."""
 
 
 @dataclass
@@ -99,12 +98,13 @@ def import_dataset(
     robot: Robot,
     out: Path | str,
     options: ImportOptions | None = None,
-    progress: Progress | None = None,
+    watch: Watch | None = None,
     overwrite: bool = False,
 ) -> ImportReport:
     """Import every log of a source into a dataset.
 
-    A log that cannot be used is listed with its reason; the others are imported.
+    A log that cannot be used is listed with its reason; the others are imported. A watch is told
+    the name of each log and how many are done.
 
     Raises:
         DataError: no log could be used; nothing is written.
@@ -114,7 +114,7 @@ def import_dataset(
     options = options or ImportOptions()
     reading = ReadOptions(joint_order=options.joint_order, mapping=options.mapping)
     report = import_logs(
-        read(format, source, reading), robot, out, options, progress, overwrite, format
+        read(format, source, reading), robot, out, options, watch, overwrite, format
     )
     report.unread += reading.problems
     return report
@@ -125,7 +125,7 @@ def import_logs(
     robot: Robot,
     out: Path | str,
     options: ImportOptions,
-    progress: Progress | None = None,
+    watch: Watch | None = None,
     overwrite: bool = False,
     format: str = "raw",
 ) -> ImportReport:
@@ -137,7 +137,7 @@ def import_logs(
     started, report, stream = time.perf_counter(), ImportReport(format), iter(logs)
     first = list(islice(stream, LOOK_AHEAD))
     report.rate = options.rate or common_rate(first, options)
-    prepared = _prepared(chain(first, stream), robot, options, report, progress)
+    prepared = _prepared(chain(first, stream), robot, options, report, watch)
     ready = next(prepared, None)
     if ready is None:
         raise _nothing_left(report)
@@ -176,7 +176,7 @@ def _prepared(
     robot: Robot,
     options: ImportOptions,
     report: ImportReport,
-    progress: Progress | None,
+    watch: Watch | None,
 ) -> Iterator[Recording]:
     for log in logs:
         report.logs += 1
@@ -187,8 +187,8 @@ def _prepared(
         else:
             report.findings += done.findings
             yield from _chosen(done.recordings, options, report)
-        if progress is not None:
-            progress(log.name, report.logs)
+        if watch is not None:
+            watch(Progress(log.name, report.logs))
 
 
 def _chosen(

@@ -12,6 +12,7 @@ from typing import Any
 from gapless.artifact import write_text_atomic
 from gapless.closing import Run
 from gapless.errors import GaplessError, MissingExtraError
+from gapless.progress import ProgressReporter, Watch
 from gapless.reports.sections import (
     attribution_section,
     calibration_section,
@@ -44,7 +45,6 @@ are JSON values for the page's own program.
 """
 
 FILE = "report.html"
-Watch = Callable[[str], None]
 
 
 def report(
@@ -77,10 +77,10 @@ def page(run: Run, watch: Watch | None = None) -> str:
     """The HTML text."""
     from plotly.offline import get_plotlyjs
 
-    shown, data = [], {}
+    shown, data, reporter = [], {}, ProgressReporter(watch, "", len(SECTIONS))
     for key, (title, gather) in SECTIONS.items():
-        if watch:
-            watch(title)
+        reporter.stage = title
+        reporter.tell(len(shown))
         found = _gathered(gather, run)
         shown.append({"key": key, "title": title, "html": _rendered(key, found)})
         data[key] = {"figures": found.get("figures", {}), **found.get("scripts", {})}

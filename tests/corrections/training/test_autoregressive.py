@@ -17,6 +17,7 @@ from gapless.corrections.training.task import Task
 from gapless.corrections.training.untrained import contract_for, untrained
 from gapless.errors import DataError
 from gapless.learning.checkpoint import Checkpoint
+from gapless.progress import Progress
 
 QUICK = {"steps": (1, 4), "samples": 1500, "iterations": 60, "rate": 5e-3}
 
@@ -75,8 +76,8 @@ def test_a_stopped_training_goes_on_as_if_it_had_not(
     trainer = trainer_of("autoregressive", QUICK | {"iterations": 6, "samples": 500})
     whole = trainer.train(task, start, TrainingSession())
 
-    def killed(done: float, *_: object) -> None:
-        if done > 0.7:
+    def killed(now: Progress) -> None:
+        if now.share > 0.7:
             raise KeyboardInterrupt
 
     kept = Checkpoint(tmp_path / "progress")

@@ -14,6 +14,7 @@ from gapless.corrections.training.task import Task
 from gapless.corrections.training.untrained import contract_for, untrained
 from gapless.errors import DataError, GaplessError
 from gapless.learning.checkpoint import Checkpoint
+from gapless.progress import Progress
 
 QUICK = {"samples": 1500, "iterations": 60, "window": 0.5, "rounds": 1, "rate": 1e-2}
 
@@ -61,8 +62,8 @@ def test_a_stopped_training_goes_on_as_if_it_had_not(
     trainer = trainer_of("inverse", QUICK | {"iterations": 10, "rounds": 2, "samples": 500})
     whole = trainer.train(task, start(task, "torque"), TrainingSession())
 
-    def killed(done: float, *_: object) -> None:
-        if done > stop:
+    def killed(now: Progress) -> None:
+        if now.share > stop:
             raise KeyboardInterrupt
 
     kept = Checkpoint(tmp_path / "progress")

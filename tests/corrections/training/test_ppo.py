@@ -11,7 +11,6 @@ import torch
 from gapless.corrections.runtime.correction import Correction
 from gapless.corrections.training import TrainingSession, trainer_of
 from gapless.corrections.training import ppo as module
-from gapless.corrections.training.learner import NotFiniteError
 from gapless.corrections.training.ppo import Ppo
 from gapless.corrections.training.ppo_policy import Actor
 from gapless.corrections.training.replay_env import Replays
@@ -20,6 +19,8 @@ from gapless.corrections.training.task import Task
 from gapless.corrections.training.untrained import contract_for, untrained
 from gapless.errors import DataError, GaplessError
 from gapless.learning.checkpoint import Checkpoint
+from gapless.learning.not_finite import NotFiniteError
+from gapless.progress import Progress
 from gapless.robots import Robot
 from gapless.worlds import MujocoWorld
 from hidden_pair import STEP, recorded
@@ -58,9 +59,9 @@ def test_the_actor_is_the_correction(task, model):
     env = Replays(task, correction, Gaponet(), 5)
     env.begin(0)
     actor = Actor(correction, 5, 0.1)
-    bound, memory = np.array(correction.contract.bound), correction.begun(env._signals())
+    bound, memory = np.array(correction.contract.bound), correction.begun(env.episodes._signals())
     for _ in range(3):
-        now = env._signals()
+        now = env.episodes._signals()
         with torch.no_grad():
             action = actor(env.get_observations())
         acted = correction.act(now, memory)
@@ -69,7 +70,7 @@ def test_the_actor_is_the_correction(task, model):
         actor.reset(done)
         memory = acted.memory
         if done.any():
-            memory = memory.renewed(done.numpy(), correction.begun(env._signals()))
+            memory = memory.renewed(done.numpy(), correction.begun(env.episodes._signals()))
 
 
 def trained(
@@ -77,7 +78,7 @@ def trained(
 ) -> Correction:
     """The weights at the end of a training, whether they are better or not."""
     told = []
-    run = TrainingSession(checkpoint, lambda done, figures, now: told.append(now))
+    run = TrainingSession(checkpoint, lambda now: told.append(now.correction))
     Ppo(**{**TINY, **settings}).train(task, before, run)
     return [c for c in told if c is not None][-1]
 
@@ -111,8 +112,8 @@ def test_a_stopped_training_goes_on_as_if_it_had_not_been(task, model, tmp_path,
     whole = trained(task, before, Checkpoint(None), **settings)
     kept = Checkpoint(tmp_path / "progress")
 
-    def stop(done: float, figures: dict[str, float], now: Correction | None) -> None:
-        if done > 0.8:
+    def stop(now: Progress) -> None:
+        if now.share > 0.8:
             raise StoppedError
 
     with pytest.raises(StoppedError):
@@ -151,9 +152,7 @@ def test_time_is_a_limit(task):
     """A training ends with its seconds, and still gives a correction."""
     told = []
     trainer = trainer_of("ppo", {**TINY, "iterations": 10**6, "seconds": 0.2})
-    trainer.train(
-        task, start(task), TrainingSession(watch=lambda done, figures, now: told.append(done))
-    )
+    trainer.train(task, start(task), TrainingSession(watch=lambda now: told.append(now.share)))
     assert told[-1] >= 1
 
 

@@ -58,9 +58,9 @@ def test_episodes_begin_at_recorded_states(pair, loads):
     """Every copy stands at the start of its window, with the targets before it."""
     env = replays(pair, loads)
     env.begin(0)
-    windows, chosen = env._windows, env._window
-    assert np.array_equal(env._state.q, windows.start.q[chosen])
-    assert np.array_equal(env._now["target"], windows.targets[chosen, windows.before])
+    windows, chosen = env.episodes._windows, env.episodes._window
+    assert np.array_equal(env.episodes._state.q, windows.start.q[chosen])
+    assert np.array_equal(env.episodes._now["target"], windows.targets[chosen, windows.before])
 
 
 def test_the_recorded_robot_loses_nothing(pair, loads):
@@ -71,7 +71,7 @@ def test_the_recorded_robot_loses_nothing(pair, loads):
     for _ in range(45):
         _, reward, _, _ = env.step(nothing(env))
         worst = min(worst, float(reward.min()))
-    assert len(set(env._payloads[env._window].ravel())) == 2
+    assert len(set(env.episodes._payloads[env.episodes._window].ravel())) == 2
     # Velocities are differenced from positions: not exactly what the world has.
     assert worst > -0.03
 
@@ -95,7 +95,7 @@ def test_episodes_end_in_time_outs_and_begin_anew(pair, loads):
         _, _, done, extras = env.step(nothing(env))
         assert torch.equal(done, extras["time_outs"])
         ended += done.numpy()
-        assert (env._at[done.numpy()] == 0).all()
+        assert (env.episodes._at[done.numpy()] == 0).all()
     assert (ended >= 1).all() and (ended <= 3).all()
 
 
@@ -104,7 +104,7 @@ def test_clips_begin_anywhere_and_end_at_the_end(pair, loads):
     env = replays(pair, loads, clips=True)
     env.begin(0)
     assert env.max_episode_length > 100
-    assert len(set(env._at)) > COPIES // 2
+    assert len(set(env.episodes._at)) > COPIES // 2
     for _ in range(30):
         env.step(nothing(env))
 
@@ -114,16 +114,17 @@ def test_the_actor_sees_what_the_correction_sees(pair, loads):
     env = replays(pair, loads, rate_limit=0.2)
     env.begin(0)
     correction = _lively(env.correction)
-    memory = correction.begun(env._signals())
+    memory = correction.begun(env.episodes._signals())
     for _ in range(6):
-        obs, now = env.get_observations(), env._signals()
-        raw = env._network.model(correction.weights, {"all": obs["all"].numpy()}, None)[0][0]
+        obs, now = env.get_observations(), env.episodes._signals()
+        model, given = env.episodes._network.model, {"all": obs["all"].numpy()}
+        raw = model(correction.weights, given, None)[0][0]
         acted = correction.act(now, memory)
         memory = acted.memory
         env.step(torch.as_tensor(raw))
-        going = env._at > 0
-        assert np.allclose(env._outputs[0][going], acted.output[going], atol=1e-5)
-        memory = memory.renewed(~going, correction.begun(env._signals()))
+        going = env.episodes._at > 0
+        assert np.allclose(env.episodes._outputs[0][going], acted.output[going], atol=1e-5)
+        memory = memory.renewed(~going, correction.begun(env.episodes._signals()))
 
 
 def _lively(correction: Correction) -> Correction:
@@ -137,11 +138,11 @@ def test_an_output_is_held(pair, loads):
     """With a hold of three, one action lasts three control steps."""
     env = replays(pair, loads, hold=3)
     env.begin(0)
-    at = env._at.copy()
+    at = env.episodes._at.copy()
     env.step(nothing(env) + 0.1)
-    going = env._at > 0
-    assert (env._at[going] == at[going] + 3).all()
-    assert np.allclose(env._outputs[0], env._outputs[2])
+    going = env.episodes._at > 0
+    assert (env.episodes._at[going] == at[going] + 3).all()
+    assert np.allclose(env.episodes._outputs[0], env.episodes._outputs[2])
 
 
 def test_torques_are_added(pair, loads):
@@ -153,8 +154,8 @@ def test_torques_are_added(pair, loads):
         env.begin(0)
         for _ in range(3):
             env.step(nothing(env) + sign * torch.tensor([0.0, 0.5]))
-        reached.append(env._state.q.copy())
-    alike = env._at == 3
+        reached.append(env.episodes._state.q.copy())
+    alike = env.episodes._at == 3
     assert alike.any() and (reached[1] > reached[0] + 1e-4)[alike, 1].all()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +12,9 @@ from gapless.corrections.models import Model, model_of
 from gapless.corrections.runtime.signals import width
 from gapless.corrections.runtime.state_columns import all_columns
 from gapless.errors import FormatError, ModelError
-from gapless.worlds.world import World
+
+if TYPE_CHECKING:
+    from gapless.worlds.world import World
 
 HEADS = ("action", "torque", "state")
 """What a correction adds to: the targets (rad), the joints' torques (N·m), or the state."""

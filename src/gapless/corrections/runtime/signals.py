@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gapless.corrections.runtime.array_ops import Array
 from gapless.errors import DataError, unknown
-from gapless.recordings.conditions import Conditions
-from gapless.robots import Robot
 from gapless.robots.rotations import conj, rotate
-from gapless.worlds.world import State
+
+if TYPE_CHECKING:
+    from gapless.recordings.conditions import Conditions
+    from gapless.robots import Robot
+    from gapless.worlds.world import State
 
 PER_JOINT = ("q", "dq", "ddq", "target", "error", "start_error", "previous")
 BASE = {"height": 1, "lin_vel": 3, "ang_vel": 3, "gravity": 3}

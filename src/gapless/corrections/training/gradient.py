@@ -17,9 +17,10 @@ import torch
 from gapless.corrections.linearised.linearised_loss import LinearisedLoss, Noise, replay_loss
 from gapless.corrections.linearised.replayed import Replayed, replayed
 from gapless.corrections.runtime.correction import Correction
-from gapless.corrections.training.learner import Learner, torch_threads
+from gapless.corrections.training.learner import Learner
 from gapless.corrections.training.task import Task
 from gapless.corrections.training.trainer import TrainingSession
+from gapless.learning.threads import torch_threads
 
 KEEP_SECONDS = 10.0
 """Seconds from one checkpoint to the next."""
@@ -63,6 +64,7 @@ class Gradient:
     def _train(self, task: Task, start: Correction, run: TrainingSession) -> Correction:
         learner = Learner(start, start, task.error(None), frozen=start.contract.frozen)
         learner.restore(run.checkpoint)
+        run.begin(len(self.horizons) * self.iterations, self._done(learner))
         while learner.turn < len(self.horizons):
             if not learner.iteration:
                 learner.begin(learner.turn)
@@ -72,8 +74,12 @@ class Gradient:
             learner.judged(error)
             learner.begin(learner.turn + 1)
             learner.keep(run.checkpoint)
-            run.tell(learner.turn / len(self.horizons), {"validation": error}, now)
+            run.tell(self._done(learner), {"validation": error}, now)
         return learner.best
+
+    def _done(self, learner: Learner) -> int:
+        """Iterations of all rounds so far."""
+        return learner.turn * self.iterations + learner.iteration
 
     def _round(self, task: Task, learner: Learner, run: TrainingSession) -> None:
         data = self._data(task, learner.start, learner.turn)
@@ -88,8 +94,7 @@ class Gradient:
             noise = Noise(self.noise, chance)
             found = replay_loss(network, learner.weights, data.of(some), scale, loss, noise)
             figure = learner.step(found.mean(), rate, self.iterations)
-            done = (learner.turn + learner.iteration / self.iterations) / len(self.horizons)
-            run.tell(done, {"loss": figure})
+            run.tell(self._done(learner), {"loss": figure})
             if time.monotonic() - kept > KEEP_SECONDS:
                 learner.keep(run.checkpoint)
                 kept = time.monotonic()

@@ -4,27 +4,21 @@ been stopped."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
 import torch
 
 from gapless.corrections.runtime.correction import Correction
-from gapless.corrections.training.adam_state import adam_arrays, restore_adam, under
-from gapless.errors import GaplessError
+from gapless.learning.adam_state import adam_arrays, restore_adam, under
 from gapless.learning.checkpoint import Checkpoint
+from gapless.learning.not_finite import NotFiniteError
 
 FIXED = (".mean", ".deviation")
 """Endings of the weights that are normalisation, not learned."""
 
 STEEPEST = 1.0
 """Gradients longer than this are cut."""
-
-
-class NotFiniteError(GaplessError):
-    """A loss that is no number; the weights before it are kept."""
 
 
 @dataclass
@@ -124,14 +118,3 @@ class Learner:
         self.best = self.best.with_weights(under("best/", arrays))
         restore_adam(self._adam, arrays)
         return True
-
-
-@contextmanager
-def torch_threads(count: int) -> Iterator[None]:
-    """So many threads for torch, and as many as before afterwards."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

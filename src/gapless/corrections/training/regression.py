@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 import numpy as np
 import torch
@@ -117,9 +118,9 @@ class Regression:
     noise: float = 0.0
 
     def learn(
-        self, learner: Learner, lesson: Lesson, seed: int, run: TrainingSession, turns: int
+        self, learner: Learner, lesson: Lesson, seed: int, run: TrainingSession, earlier: int
     ) -> None:
-        """The rest of a learner's round of `turns`."""
+        """The rest of a learner's round; `earlier` rounds had so many iterations."""
         network, kept = learner.start.network, time.monotonic()
         apart = network.model.hidden(1, 1) is None
         while learner.iteration < self.iterations:
@@ -128,8 +129,8 @@ class Regression:
             some = some.noisy(self.noise, learner.weights, chance)
             loss = regression_loss(network, learner.weights, some).mean()
             figure = learner.step(loss, self.rate, self.iterations)
-            done = (learner.turn + learner.iteration / self.iterations) / turns
-            run.tell(done, {"loss": figure, "clipped": lesson.clipped})
+            figures = {"loss": figure, "clipped": lesson.clipped}
+            run.tell(earlier + learner.iteration, figures)
             if time.monotonic() - kept > KEEP_SECONDS:
                 learner.keep(run.checkpoint)
                 kept = time.monotonic()
@@ -153,17 +154,19 @@ def in_rounds(
     """
     learner = Learner(start, start, task.error(None), frozen=start.contract.frozen)
     learner.restore(run.checkpoint)
+    ends = [0, *accumulate(r.iterations for r in rounds)]
+    run.begin(ends[-1], ends[learner.turn] + learner.iteration)
     while learner.turn < len(rounds):
         if not learner.iteration:
             learner.begin(learner.turn)
         found = lesson(learner.start, learner.turn)
-        rounds[learner.turn].learn(learner, found, task.seed, run, len(rounds))
+        rounds[learner.turn].learn(learner, found, task.seed, run, ends[learner.turn])
         now = learner.correction
         error = task.error(now)
         learner.judged(error)
         learner.begin(learner.turn + 1)
         learner.keep(run.checkpoint)
-        run.tell(learner.turn / len(rounds), {"validation": error}, now)
+        run.tell(ends[learner.turn], {"validation": error}, now)
     return learner.best
 
 

@@ -1,4 +1,4 @@
-"""Copies of a world that replay windows of recordings, as an environment of rsl_rl.
+"""Replays of recordings as the episodes of a learner.
 
 An observation is the input of the correction's network, gathered as in use: the actor that is
 trained is the correction.
@@ -6,12 +6,7 @@ trained is the correction.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import torch
-from rsl_rl.env import VecEnv
-from tensordict import TensorDict
 
 from gapless.corrections.linearised.slopes import STATE_FIELDS
 from gapless.corrections.linearised.tangent import difference
@@ -22,6 +17,8 @@ from gapless.corrections.training.reward_inputs import RewardConstants, RewardIn
 from gapless.corrections.training.rewards import Reward
 from gapless.corrections.training.task import Task
 from gapless.corrections.training.training_windows import Windows
+from gapless.learning.episode_task import Command, Start
+from gapless.learning.world_vec_env import WorldVecEnv
 from gapless.worlds.world import State
 
 POOL = 1024
@@ -31,127 +28,66 @@ BEYOND = "beyond"
 """What only the critic sees: the way to the recorded next state, and the load."""
 
 
-class Replays(VecEnv):
+class ReplayTask:
     """Episodes are windows of the training recordings, each from its recorded state, under its
-    recorded targets and with its own load.
+    recorded targets and with its own load; see `EpisodeTask`.
 
     Args:
         task: world and recordings.
         correction: of one network; its bound, envelope, limits and normalisation act as in use.
         reward: of a step.
-        copies: episodes at once.
+        environments: episodes at once.
         clips: episodes begin anywhere in the longest stretch that all recordings have and go on
             to its end, rather than last for the task's horizon.
     """
 
     def __init__(
-        self, task: Task, correction: Correction, reward: Reward, copies: int, clips: bool = False
+        self, task: Task, correction: Correction, reward: Reward, environments: int, clips: bool
     ) -> None:
-        contract, robot = correction.contract, task.world.robot
-        self.task, self.correction, self.reward = task, correction, reward
-        self.num_envs, self.num_actions = copies, len(contract.outputs)
-        self.device, self.cfg = "cpu", {}
-        self._clips, self._hold = clips, contract.hold
-        seconds = min(r.duration for r in task.learn) - 1 / task.world.rate
+        contract, robot, rate = correction.contract, task.world.robot, task.world.rate
+        self._task, self._correction, self._reward = task, correction, reward
+        self.num_actions, self.decimation = len(contract.outputs), contract.hold
+        self._clips, self._environments = clips, environments
+        seconds = min(r.duration for r in task.learn) - 1 / rate
         self._seconds = seconds if clips else min(task.horizon, seconds)
-        self.max_episode_length = max(1, round(self._seconds * task.world.rate) // self._hold)
-        self._network, self._world = correction.network, task.world.twin()
-        self._bound = np.array(contract.bound)
+        self.max_episode_length = max(1, round(self._seconds * rate) // self.decimation)
+        self._network, self._bound = correction.network, np.array(contract.bound)
         unit = robot.action_scale if contract.head == "action" else self._bound
         columns = contract.columns
-        self._scene = RewardConstants(
-            robot, columns, task.world.rate, np.broadcast_to(unit, columns.shape)
-        )
-        self._window, self._at, self._end = np.zeros((3, copies), int)
+        self._scene = RewardConstants(robot, columns, rate, np.broadcast_to(unit, columns.shape))
+        self._window, self._at = np.zeros((2, environments), int)
 
-    def begin(self, draw: int) -> TensorDict:
-        """Draw windows anew and begin all episodes; everything after depends on `draw` alone."""
-        self._rng = np.random.default_rng([self.task.seed, draw])
-        self._windows = self.task.windows(self._seconds, POOL, draw)
+    def renew(self, draw: int) -> np.random.Generator:
+        """Draw windows anew."""
+        self._rng = np.random.default_rng([self._task.seed, draw])
+        self._windows = self._task.windows(self._seconds, POOL, draw)
         self._recorded = _states(self._windows)
         self._payloads = looked_at.payloads(self._windows.fragments.conditions)
-        self._outputs = np.zeros((3, self.num_envs, self.num_actions))
-        self._restart(np.ones(self.num_envs, bool))
-        # Were all episodes of one age, a batch would hold only one part of them.
-        left = 1 + self._rng.integers(0, self.max_episode_length, self.num_envs)
-        self._end = np.minimum(self._end, self._at + left * self._hold)
-        return self.get_observations()
+        self._outputs = np.zeros((3, self._environments, self.num_actions))
+        return self._rng
 
-    def get_observations(self) -> TensorDict:
-        """The inputs of the network, by name, and what the critic sees beside them."""
-        return self._observations
-
-    def step(self, actions: torch.Tensor) -> tuple[TensorDict, torch.Tensor, torch.Tensor, dict]:
-        """Apply (n, K) raw outputs of the network, before its bound, for as long as one is held."""
-        asked = self._bound * np.tanh(actions.numpy().astype(float))
-        reward, lost = np.zeros(self.num_envs), np.zeros(self.num_envs, bool)
-        for k in range(self._hold):
-            if k:
-                self._look(np.zeros(self.num_envs, bool))
-            reward += np.where(lost, 0.0, self._advance(asked, k == 0))
-            lost |= self._world.health.diverged
-        done = lost | (self._at >= self._end)
-        if done.any():
-            self._restart(done)
-        else:
-            self._look(done)
-        extras: dict[str, Any] = {"time_outs": torch.as_tensor(done & ~lost)}
-        return self._observations, _tensor(reward), torch.as_tensor(done), extras
-
-    def _advance(self, asked: np.ndarray, due: bool) -> np.ndarray:
-        """(n,) rewards of one control step."""
-        contract, before, memory = self.correction.contract, self._state, self._memory
-        output = self._given(asked) if due else memory.output
-        self._memory = memory.after(self._now, output, memory.hidden)
-        self._outputs = np.stack([output, *self._outputs[:2]])
-        spread = np.zeros_like(before.q)
-        spread[:, contract.columns] = output
-        target = self._now["target"]
-        if contract.head == "action":
-            state = self._world.step(target + spread)
-        else:
-            state = self._world.step(target, spread)
-        self._at = self._at + 1
-        self._state = _start(state)
-        weight = self._windows.fragments.weight[self._window, self._at - 1]
-        real, lost = self._recorded[self._window, self._at], self._world.health.diverged
-        return self.reward(
-            RewardInputs(state, real, before, weight, self._outputs, lost, self._scene)
-        )
-
-    def _given(self, asked: np.ndarray) -> np.ndarray:
-        """As in use: less outside the envelope, and no faster than allowed."""
-        envelope = self.correction.envelope
-        if envelope is not None:
-            asked = asked * envelope.weight(self._now)[:, None]
-        return self._network.limited(asked, self._memory.output)
-
-    def _restart(self, which: np.ndarray) -> None:
-        """Begin new episodes of some copies (a mask)."""
-        rows = np.flatnonzero(which)
-        steps, before = self.max_episode_length * self._hold, self._windows.before
+    def begin(self, rows: np.ndarray) -> Start:
+        """Choose windows, and in clips where to begin."""
         window = self._rng.integers(0, len(self._windows), len(rows))
         first = np.zeros(len(rows), int)
         if self._clips:
-            first = self._hold * self._rng.integers(0, self.max_episode_length, len(rows))
-        self._window[rows], self._at[rows], self._end[rows] = window, first, steps
-        told = self._windows.fragments.conditions
-        state, all_of_them = self._recorded[window, first], bool(which.all())
-        self._world.reset(
-            state,
-            None if all_of_them else rows,
-            [told[i] for i in window],
-            self._windows.targets[window[:, None], first[:, None] + np.arange(before)],
-        )
-        self._state = state if all_of_them else _with_rows(self._state, rows, state)
+            places = self._rng.integers(0, self.max_episode_length, len(rows))
+            first = self.decimation * places
+        self._window[rows], self._at[rows] = window, first
         self._outputs[:, rows] = 0.0
-        self._look(which)
+        told, before = self._windows.fragments.conditions, np.arange(self._windows.before)
+        return Start(
+            self._recorded[window, first],
+            [told[i] for i in window],
+            self._windows.targets[window[:, None], first[:, None] + before],
+        )
 
-    def _look(self, fresh: np.ndarray) -> None:
-        """Take in the present state; copies that are fresh (a mask) have no past."""
+    def look(self, state: State, fresh: np.ndarray) -> None:
+        """Take in the signals, as the correction does in use."""
+        self._state = _start(state)
         now = self._signals()
         if fresh.any():
-            begun = self.correction.begun(now)
+            begun = self._correction.begun(now)
             self._memory = begun if fresh.all() else self._memory.renewed(fresh, begun)
         self._now = self._network.completed(now, self._memory)
 
@@ -160,14 +96,68 @@ class Replays(VecEnv):
         payload = self._payloads[self._window]
         return {**looked_at.of_state(self._state), "target": held, "payload": payload}
 
-    @property
-    def _observations(self) -> TensorDict:
+    def observations(self) -> dict[str, np.ndarray]:
+        """The inputs of the network, by name, and what the critic sees beside them."""
         given = self._network.gathered(self._now, self._memory)
-        seen = self._network.normalised(self.correction.weights, given)
+        seen = self._network.normalised(self._correction.weights, given)
         ahead = difference(self._recorded[self._window, self._at + 1], self._state)
         beyond = np.concatenate([ahead, np.nan_to_num(self._now["payload"])], axis=1)
-        found = {name: _tensor(x) for name, x in seen.items()} | {BEYOND: _tensor(beyond)}
-        return TensorDict(found, batch_size=[self.num_envs])
+        return {**seen, BEYOND: beyond}
+
+    def command(self, actions: np.ndarray, first: bool) -> Command:
+        """The recorded targets with (n, K) raw outputs of the network, within their bounds."""
+        contract, memory = self._correction.contract, self._memory
+        output = self._given(self._bound * np.tanh(actions)) if first else memory.output
+        self._memory = memory.after(self._now, output, memory.hidden)
+        self._outputs = np.stack([output, *self._outputs[:2]])
+        spread = np.zeros_like(self._state.q)
+        spread[:, contract.columns] = output
+        target = self._now["target"]
+        return Command(target + spread) if contract.head == "action" else Command(target, spread)
+
+    def _given(self, asked: np.ndarray) -> np.ndarray:
+        """As in use: less outside the envelope, and no faster than allowed."""
+        envelope = self._correction.envelope
+        if envelope is not None:
+            asked = asked * envelope.weight(self._now)[:, None]
+        return self._network.limited(asked, self._memory.output)
+
+    def reward(self, state: State, lost: np.ndarray) -> np.ndarray:
+        """(n,) how near the recorded next state a control step came."""
+        self._at = self._at + 1
+        weight = self._windows.fragments.weight[self._window, self._at - 1]
+        real = self._recorded[self._window, self._at]
+        return self._reward(
+            RewardInputs(state, real, self._state, weight, self._outputs, lost, self._scene)
+        )
+
+    def terminated(self) -> np.ndarray:
+        """Only what diverges ends early."""
+        return np.zeros(self._environments, bool)
+
+    def expired(self) -> np.ndarray:
+        """Windows that were played to their end."""
+        return self._at >= self.max_episode_length * self.decimation
+
+    def figures(self) -> dict[str, float]:
+        """The reward says it all."""
+        return {}
+
+
+class Replays(WorldVecEnv):
+    """Environments that replay windows of recordings; see `ReplayTask`."""
+
+    def __init__(
+        self,
+        task: Task,
+        correction: Correction,
+        reward: Reward,
+        environments: int,
+        clips: bool = False,
+    ) -> None:
+        episodes = ReplayTask(task, correction, reward, environments, clips)
+        super().__init__(task.world.twin(), episodes, environments)
+        self.task, self.correction = task, correction
 
 
 def _states(windows: Windows) -> State:
@@ -181,14 +171,3 @@ def _states(windows: Windows) -> State:
 def _start(state: State) -> State:
     """Only what a start has."""
     return State(**{n: getattr(state, n) for n in STATE_FIELDS})
-
-
-def _with_rows(state: State, rows: np.ndarray, other: State) -> State:
-    changed = {n: np.array(v) for n, v in vars(state).items() if v is not None}
-    for name, values in changed.items():
-        values[rows] = getattr(other, name)
-    return State(**changed)
-
-
-def _tensor(values: np.ndarray) -> torch.Tensor:
-    return torch.as_tensor(values, dtype=torch.float32)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from gapless.corrections.training.trainer import Scalars, Watch
 from gapless.errors import MissingExtraError
+from gapless.progress import Progress, Watch
 
 STEPS = 10_000
 """A whole training on TensorBoard's axis: the same place means the same progress after a resume."""
@@ -17,7 +17,7 @@ STEPS = 10_000
 def logged(folder: Path | None) -> Iterator[Watch]:
     """A watch that writes every figure it is told; without a folder it writes nothing."""
     if folder is None:
-        yield lambda done, figures, correction: None
+        yield lambda now: None
         return
     try:
         from torch.utils.tensorboard import SummaryWriter
@@ -25,8 +25,8 @@ def logged(folder: Path | None) -> Iterator[Watch]:
         raise MissingExtraError("tensorboard", "learn", "writing TensorBoard events") from error
     with SummaryWriter(str(folder)) as writer:
 
-        def watch(done: float, figures: Scalars, correction: object) -> None:
-            for name, value in figures.items():
-                writer.add_scalar(name, value, round(STEPS * done))
+        def watch(now: Progress) -> None:
+            for name, value in now.figures.items():
+                writer.add_scalar(name, value, round(STEPS * now.share))
 
         yield watch

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from gapless.corrections.runtime.correction import Correction
 from gapless.corrections.training.task import Task
 from gapless.learning.checkpoint import Checkpoint
+from gapless.progress import Progress, ProgressReporter, Watch
 
-Scalars = dict[str, float]
-Watch = Callable[[float, Scalars, Correction | None], None]
-"""Told the share that is done, figures by name, and a correction where a new one is ready."""
+STAGE = "training"
+
+
+@dataclass(frozen=True)
+class TrainingProgress(Progress):
+    """How far a training is.
+
+    Attributes:
+        correction: a new one that was judged by the validation recordings, where there is one.
+    """
+
+    correction: Correction | None = None
 
 
 @dataclass
@@ -21,11 +31,23 @@ class TrainingSession:
 
     checkpoint: Checkpoint = field(default_factory=lambda: Checkpoint(None))
     watch: Watch | None = None
+    _reporter: ProgressReporter | None = None
 
-    def tell(self, done: float, figures: Scalars, correction: Correction | None = None) -> None:
-        """Tell whoever watches."""
+    def begin(self, total: int, begun: int = 0) -> None:
+        """A training of so many steps begins, of which an earlier run did some."""
+        self._reporter = ProgressReporter(self.watch, STAGE, total, begun)
+
+    def tell(
+        self, done: int, figures: Mapping[str, float], correction: Correction | None = None
+    ) -> None:
+        """Tell whoever watches how many steps are done."""
+        assert self._reporter is not None, "begin comes first"
+        self.pass_on(self._reporter.at(done, figures), correction)
+
+    def pass_on(self, now: Progress, correction: Correction | None = None) -> None:
+        """Tell whoever watches, with a correction where a new one is ready."""
         if self.watch is not None:
-            self.watch(done, figures, correction)
+            self.watch(TrainingProgress(**vars(now), correction=correction))
 
 
 class Trainer(Protocol):

@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from gapless.errors import unknown
 from gapless.identification.calibration import Calibration
 from gapless.identification.plans.fit_checkpoint import FitCheckpoint
-from gapless.identification.plans.fitting import Fit, Watch, fit
+from gapless.identification.plans.fitting import Fit, fit
 from gapless.identification.settings import IdentifySettings, matches
 from gapless.identification.torques.torque_start import values_from_torque
 from gapless.parameters import Parameter, parameters_of
+from gapless.progress import Watch
 from gapless.recordings.recording import Recording
 from gapless.robots import Robot
 from gapless.worlds.effects import Effects

@@ -14,15 +14,13 @@ from gapless.identification.plans.fit_checkpoint import FitCheckpoint
 from gapless.identification.problem.linearisation import Linear
 from gapless.identification.problem.problem import ENCODER_NOISE, Problem
 from gapless.identification.problem.uncertainty import Uncertainty, given_untold, uncertainty
+from gapless.progress import Progress, Watch
 
 FIRST_FRAGMENTS = 32
 """Fragments of the first, quick pass; the last one uses all."""
 
 ROUNDS, STEADY = 4, 0.8
 """A fit is repeated while the usual size of its errors still falls below this share."""
-
-Watch = Callable[[str, Iterate], None]
-"""Told the stage and its progress after every iteration."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +88,7 @@ def fit(
         start: (P,) where to begin; the priors by default.
         stage: a name for progress and checkpoints.
         checkpoint: keeps the best point of every iteration.
-        watch: told the same.
+        watch: told the error after every iteration.
         options: of the optimiser.
         free_starts: let the starts err within what reading them allows, once the rest is found.
     """
@@ -102,10 +100,10 @@ def fit(
     best = best if kept is None else kept.z
     whole = problem
 
-    def report(progress: Iterate) -> None:
-        checkpoint.keep(stage, whole, progress)
+    def report(here: Iterate) -> None:
+        checkpoint.keep(stage, whole, here)
         if watch:
-            watch(stage, progress)
+            watch(Progress(stage, here.iteration, figures={"error": here.error}))
 
     iterations, linear, sharp = 0 if kept is None else kept.iteration, None, None
     if quick_start and kept is None and optimiser == "gauss-newton" and _per_joint(problem):
