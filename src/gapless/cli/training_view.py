@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -15,9 +14,7 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 
 from gapless.cli.terminal import time_left
-
-if TYPE_CHECKING:
-    pass
+from gapless.progress import Progress
 
 COLUMNS = ("done", "loss", "choosing motions (rad)", "seconds")
 
