@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from importlib import resources
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 from gapless.artifact import write_json, write_text_atomic
 from gapless.closing.close_settings import CloseSettings
 from gapless.closing.run import Run
+from gapless.closing.stage import METRIC, Stage
 from gapless.closing.steps import Steps
 from gapless.corrections.correcting import fingerprint
 from gapless.progress import Progress, Watch
@@ -55,13 +57,12 @@ def close(
     facts = _facts(dataset, recordings, robot, how, split, notes)
     steps = Steps(Run.begin(Path(out), robot, facts, restart), robot, how, split, watch)
     run = steps.run
-    run.stage("check", lambda: check_dataset(every, robot).to_dict())
-    raw = run.stage("raw", lambda: steps.measured(steps.nominal, "raw", attribution=True))
+    run.record("check", lambda: check_dataset(every, robot).to_dict())
+    run.stage("raw", steps.raw)
     identified = run.stage("identified", steps.identified)
-    corrected = run.stage("corrected", lambda: steps.corrected(identified["kept"]))
-    run.stage("replays", steps.replayed)
-    stages = {"raw": raw, "identified": identified, "corrected": corrected}
-    run.stage("summary", lambda: summary(stages, how))
+    run.stage("corrected", lambda: steps.corrected(identified.kept))
+    run.record("replays", steps.replayed)
+    run.record("summary", lambda: summary(run.stages, steps.horizon))
     _publish(run)
     return run
 
@@ -88,17 +89,19 @@ def _doubts(split: Split) -> list[str]:
     ]
 
 
-def summary(stages: dict[str, dict[str, Any]], how: CloseSettings) -> dict[str, Any]:
+def summary(stages: Mapping[str, Stage], horizon: float) -> dict[str, Any]:
     """Error of each stage on the held-out motions, over all and by payload; what was kept."""
-    rows = {}
-    for name, found in stages.items():
-        rows[name] = {"kept": found.get("kept", True), "why": found.get("why", "")}
-        rows[name]["choose"] = found.get("choose")
-        if "gap" in found:
-            at = next(s for s in found["gap"]["summary"] if s["horizon"] == how.horizon)
-            payloads = {load: mean["value"] for load, mean in at["by"]["payload"].items()}
-            rows[name] |= {"error": found["error"], "payloads": payloads}
-    return {"horizon": how.horizon, "metric": "replay_error", "unit": "rad", "rows": rows}
+    rows = {
+        name: {
+            "error": stage.error(horizon),
+            "payloads": stage.by("payload", horizon),
+            "choose": None if stage.choose is None else stage.choose.to_dict(),
+            "kept": stage.kept,
+            "why": stage.why,
+        }
+        for name, stage in stages.items()
+    }
+    return {"horizon": horizon, "metric": METRIC, "unit": "rad", "rows": rows}
 
 
 def _facts(

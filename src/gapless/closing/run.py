@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gapless.artifact import provenance, read_json, write_json
+from gapless.closing.stage import STAGES, Stage
 from gapless.corrections import CorrectedWorld, Correction
 from gapless.errors import ArtifactError, FormatError
 from gapless.identification import Calibration
@@ -76,21 +77,36 @@ class Run(PrintsAsTables):
             raise FormatError(f"{path / FACTS} is no run of this version ({FORMAT!r})")
         return cls(path, facts)
 
-    def stage(self, name: str, find: Callable[[], dict[str, Any]] | None = None) -> dict[str, Any]:
-        """What a stage found; done now where it is not there yet. Without `find`, {} where not."""
+    def record(self, name: str, find: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """What a file of the run holds; found now where it is not there yet."""
         file = self.path / f"{name}.json"
-        if file.exists():
-            return read_json(file)
-        if find is None:
-            return {}
-        found = find()
-        write_json(file, found)
+        if not file.exists():
+            write_json(file, find())
         return read_json(file)
+
+    def read(self, name: str) -> dict[str, Any]:
+        """The same; {} where the run has not come that far."""
+        file = self.path / f"{name}.json"
+        return read_json(file) if file.exists() else {}
+
+    def stage(self, name: str, find: Callable[[], Stage]) -> Stage:
+        """A stage; found now where it is not there yet."""
+        return Stage.from_dict(self.record(name, lambda: find().to_dict()))
+
+    @property
+    def stages(self) -> dict[str, Stage]:
+        """The raw, the identified and the corrected simulator, as far as the run has come."""
+        found = {name: self.read(name) for name in STAGES}
+        return {name: Stage.from_dict(data) for name, data in found.items() if data}
+
+    def keeps(self, name: str) -> bool:
+        """Whether a stage is there and was kept."""
+        return bool(self.read(name).get("kept"))
 
     @property
     def summary(self) -> dict[str, Any]:
         """Errors of every stage and what was kept; {} where the run is not finished."""
-        return self.stage("summary")
+        return self.read("summary")
 
     @property
     def robot(self) -> Robot:
@@ -100,13 +116,13 @@ class Run(PrintsAsTables):
     @property
     def calibration(self) -> Calibration | None:
         """The identified parameters, where they help."""
-        kept = self.stage("identified").get("kept")
+        kept = self.keeps("identified")
         return Calibration.load(self.path / CALIBRATION) if kept else None
 
     @property
     def correction(self) -> Correction | None:
         """The learned correction, where it helps."""
-        kept = self.stage("corrected").get("kept")
+        kept = self.keeps("corrected")
         return Correction.load(self.path / CORRECTION) if kept else None
 
     @property

@@ -41,7 +41,7 @@ def _caption(split: dict[str, Any]) -> str:
 
 
 def _cells(row: dict[str, Any], raw: dict[str, Any], loads: list[str]) -> list[str]:
-    if "error" not in row:
+    if row["error"] is None:
         return ["-"] * (1 + len(loads))
     pairs = [(row["error"], raw["error"])]
     pairs += [(row["payloads"].get(load), raw["payloads"][load]) for load in loads]

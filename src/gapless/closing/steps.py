@@ -9,17 +9,17 @@ import numpy as np
 
 from gapless.closing.close_settings import CloseSettings
 from gapless.closing.run import CALIBRATION, CORRECTION, REPLAYS, Run
+from gapless.closing.stage import Stage
 from gapless.corrections import CorrectedWorld, Correction, correct
 from gapless.errors import GaplessError
 from gapless.identification import Calibration, identify
-from gapless.measurement import measure, side_by_side
+from gapless.measurement import Gap, measure, side_by_side
 from gapless.measurement.replay import FULL, replay
 from gapless.measurement.side_by_side import save_side_by_side
 from gapless.progress import Progress, Watch
 from gapless.recordings.recording import Recording
 from gapless.recordings.split import Split
 from gapless.robots import Robot
-from gapless.verdict import Verdict
 from gapless.worlds.mujoco_world import MujocoWorld
 from gapless.worlds.world import World
 
@@ -70,20 +70,23 @@ class Steps:
         stage: str,
         calibration: Calibration | None = None,
         attribution: bool = False,
-    ) -> dict[str, Any]:
+    ) -> Gap:
         """The gap on the held-out motions, counted as a calibration says; it is only reported."""
         horizons = [h for h in (0.25, 0.5, 1.0) if h < self.horizon]
         test = self.split.test
-        gap = measure(
+        return measure(
             test if calibration is None else calibration.recordings(test),
             world,
-            horizons=(*horizons, self.horizon, "full"),
+            horizons=(*horizons, self.horizon, FULL),
             attribution=attribution,
             watch=self._within(stage),
         )
-        return {"gap": gap.to_dict(), "error": gap.mean("replay_error", self.horizon).value}
 
-    def identified(self) -> dict[str, Any]:
+    def raw(self) -> Stage:
+        """The simulator as it was, and the likely causes of its gap."""
+        return Stage(self.measured(self.nominal, "raw", attribution=True))
+
+    def identified(self) -> Stage:
         """Parameters, and what is left of the gap with them."""
         file = self.run.path / CALIBRATION
         try:
@@ -92,17 +95,17 @@ class Steps:
                     self.split.without_test(),
                     self.robot,
                     self.how.parameters or (),
-                    keep_anyway=True,  # kept to be looked at; the verdict is below
+                    keep_anyway=True,  # to be looked at; the stage says whether it is kept
                     settings=self.how.identification,
                     checkpoint=self.run.path / ".calibration.progress",
                     watch=self._within("identified"),
                 ).save(file)
         except GaplessError as error:
-            return {"kept": False, "why": str(error)}
+            return Stage.failed(error)
         found = Calibration.load(file)
-        return {**self.measured(self.world(found), "identified", found), **kept_by(found.choose)}
+        return Stage.judged(self.measured(self.world(found), "identified", found), found.choose)
 
-    def corrected(self, calibrated: bool) -> dict[str, Any]:
+    def corrected(self, calibrated: bool) -> Stage:
         """A correction of what parameters do not express, and what is left of the gap with it."""
         folder = self.run.path / CORRECTION
         calibration = Calibration.load(self.run.path / CALIBRATION) if calibrated else None
@@ -110,11 +113,11 @@ class Steps:
             if not folder.exists():
                 self._learned(calibration).save(folder)
         except GaplessError as error:
-            return {"kept": False, "why": str(error)}
+            return Stage.failed(error)
         found = Correction.load(folder)
         world = self.world(calibration, found)
-        left = self.measured(world, "corrected", calibration)
-        return {**left, **kept_by(found.choose), "usage": world.usage[0].to_dict()}
+        gap = self.measured(world, "corrected", calibration)
+        return Stage.judged(gap, found.choose, **world.usage[0].to_dict())
 
     def replayed(self) -> dict[str, Any]:
         """Some held-out recordings beside each simulator, and what the correction did in each."""
@@ -149,7 +152,7 @@ class Steps:
             calibration,
             settings=self.how.correction,
             seed=self.how.seed,
-            keep_anyway=True,  # kept to be looked at, too
+            keep_anyway=True,  # to be looked at, too
             checkpoint=self.run.path / ".correction.progress",
             watch=self._within("corrected"),
         )
@@ -168,11 +171,3 @@ def spread(recordings: list[Recording], most: int) -> list[Recording]:
         for k in dict.fromkeys(np.linspace(0, len(same) - 1, min(share, len(same))).round())
     ][:most]
     return [r.clip(0, min(len(r), round(LONGEST * r.rate))) for r in picked]
-
-
-def kept_by(verdict: Verdict | None) -> dict[str, Any]:
-    """Whether the choosing motions keep a step; what nothing chose is not kept."""
-    if verdict is None:
-        return {"kept": False, "why": "no motion could choose", "choose": None}
-    why = "" if verdict.improved else f"choosing motions: replay error {verdict}"
-    return {"kept": verdict.improved, "why": why, "choose": verdict.to_dict()}

@@ -10,7 +10,8 @@ from gapless.reports.figures import CAUSES, REMAINS, lying_bars, short
 
 def data(run: Run) -> dict[str, Any] | None:
     """Shares of the squared error."""
-    found = run.stage("raw").get("gap", {}).get("attribution")
+    gap = run.read("raw").get("gap")
+    found = gap and gap["attribution"]
     if not found:
         return None
     colours = dict(zip(found["units"], CAUSES, strict=False)) | {"remains": REMAINS}

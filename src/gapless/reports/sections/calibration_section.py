@@ -35,7 +35,7 @@ def data(run: Run) -> dict[str, Any] | None:
         figures["calibration-correlation"] = _correlation(names, matrix)
     return {
         "figures": figures,
-        "kept": run.stage("identified").get("kept", False),
+        "kept": run.keeps("identified"),
         "kinds": {kind: KINDS[kind].unit for kind in kinds},
         "rows": [_row(e) for e in found.estimates],
         "notes": list(found.notes),

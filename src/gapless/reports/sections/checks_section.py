@@ -11,7 +11,7 @@ EXAMPLES = 3
 
 def data(run: Run) -> dict[str, Any] | None:
     """Findings gathered by kind, since a dataset may repeat one a thousand times."""
-    found = run.stage("check")
+    found = run.read("check")
     if not found:
         return None
     kinds: dict[tuple[str, str], list[dict[str, Any]]] = {}

@@ -15,20 +15,20 @@ UNITS = {"action": "rad on the target", "torque": "N·m", "state": "in the state
 
 def data(run: Run) -> dict[str, Any] | None:
     """Outputs and envelope; also of a correction that did not help and was not kept."""
-    stage = run.stage("corrected")
-    if not stage or not (run.path / CORRECTION).exists():
-        return {"absent": stage["why"]} if stage.get("why") else None
-    found, usage = Correction.load(run.path / CORRECTION), stage.get("usage", {})
+    stage = run.stages.get("corrected")
+    if stage is None or not (run.path / CORRECTION).exists():
+        return {"absent": stage.why} if stage is not None and stage.why else None
+    found, usage = Correction.load(run.path / CORRECTION), dict(stage.usage)
     contract, mean = found.contract, usage.get("mean_output", {})
     unit = UNITS[contract.head]
     return {
-        "kept": stage["kept"],
-        "why": stage["why"],
+        "kept": stage.kept,
+        "why": stage.why,
         "contract": contract,
         "unit": unit,
         "outside": usage.get("outside"),
         "drawing": robot_svg(run.robot, mean, None, "mean output of the correction at each joint"),
-        "clips": run.stage("replays").get("usage", []),
+        "clips": run.read("replays").get("usage", []),
         "figures": {"correction-outputs": _outputs(usage, unit)} if mean else {},
     }
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from gapless.closing import Run
+from gapless.closing.stage import Stage
+from gapless.measurement import Gap
+from gapless.measurement.replay import FULL
+from gapless.measurement.score import BODY_METRICS, JOINT_METRICS
 from gapless.reports.figures import bars, lines, short
-from gapless.reports.sections.measured_stages import at_horizon, by_joint, measured
+from gapless.reports.sections.measured_stages import measured
 
 METRICS = {
     "replay_error": "replay error",
@@ -24,57 +29,58 @@ MOTIONS = 40
 
 def data(run: Run) -> dict[str, Any] | None:
     """Figures, and a table of metrics."""
-    gaps, horizon = measured(run), run.facts["settings"]["horizon"]
-    if not gaps:
+    stages, horizon = measured(run), run.facts["settings"]["horizon"]
+    if not stages:
         return None
-    figures = {
-        "gap-joints": bars(
-            {n: {short(j): v for j, v in by_joint(g, horizon).items()} for n, g in gaps.items()},
-            "rad",
-            height=400,
-        ),
-        "gap-horizons": lines(
-            {n: _by_horizon(g) for n, g in gaps.items()}, "seconds replayed", "rad"
-        ),
-    }
-    for group in ("payload", "unit", "motion"):
-        series = {n: _by_group(g, horizon, group) for n, g in gaps.items()}
-        series = {
-            n: {k: values[k] for k in _worst(series["raw"]) if k in values}
-            for n, values in series.items()
-        }
-        if len(series["raw"]) > 1:
-            figures[f"gap-{group}"] = bars(series, "rad")
+    gaps = {name: stage.gap for name, stage in stages.items() if stage.gap is not None}
     return {
-        "figures": figures,
+        "figures": _figures(stages, horizon),
         "horizon": horizon,
         "stages": list(gaps),
         "metrics": _metrics(gaps, horizon),
-        "skipped": sorted({text for gap in gaps.values() for text in gap["skipped"]}),
-        "diverged": {n: sum(s["diverged"] for s in g["summary"]) for n, g in gaps.items()},
+        "skipped": sorted({text for gap in gaps.values() for text in gap.skipped}),
+        "diverged": {name: sum(c.diverged for c in gap.clips) for name, gap in gaps.items()},
     }
 
 
-def _by_horizon(gap: dict[str, Any]) -> dict[float, float | None]:
-    seconds = [s for s in gap["summary"] if s["horizon"] != "full"]
-    return {float(s["horizon"]): s["metrics"]["replay_error"]["value"] for s in seconds}
+def _figures(stages: dict[str, Stage], horizon: float) -> dict[str, Any]:
+    joints = {
+        name: {short(j): v for j, v in stage.by_joint(horizon).items()}
+        for name, stage in stages.items()
+    }
+    figures = {
+        "gap-joints": bars(joints, "rad", height=400),
+        "gap-horizons": lines(
+            {n: _by_horizon(stage) for n, stage in stages.items()}, "seconds replayed", "rad"
+        ),
+    }
+    for group in ("payload", "unit", "motion"):
+        series = {name: stage.by(group, horizon) for name, stage in stages.items()}
+        shown = _worst(series["raw"])
+        if len(shown) > 1:
+            figures[f"gap-{group}"] = bars(
+                {n: {k: v[k] for k in shown if k in v} for n, v in series.items()}, "rad"
+            )
+    return figures
 
 
-def _by_group(gap: dict[str, Any], horizon: float, group: str) -> dict[str, float | None]:
-    return {k: v["value"] for k, v in at_horizon(gap, horizon)["by"][group].items()}
+def _by_horizon(stage: Stage) -> dict[float, float | None]:
+    horizons = stage.gap.horizons if stage.gap is not None else ()
+    return {float(h): stage.error(h) for h in horizons if h != FULL}
 
 
-def _worst(values: dict[str, float | None]) -> list[str]:
+def _worst(values: dict[str, float]) -> list[str]:
     """All labels in order, or those with the largest values where there are too many."""
     if len(values) <= MOTIONS:
         return list(values)
-    return sorted(values, key=lambda k: -(values[k] or 0.0))[:MOTIONS]
+    return sorted(values, key=lambda k: -values[k])[:MOTIONS]
 
 
-def _metrics(gaps: dict[str, Any], horizon: float) -> list[dict[str, Any]]:
-    rows = []
+def _metrics(gaps: dict[str, Gap], horizon: float) -> list[dict[str, Any]]:
+    units, rows = {**JOINT_METRICS, **BODY_METRICS}, []
     for key, title in METRICS.items():
-        values = [at_horizon(gap, horizon)["metrics"][key]["value"] for gap in gaps.values()]
+        values = [gap.mean(key, horizon).value for gap in gaps.values()]
+        values = [v if math.isfinite(v) else None for v in values]
         if any(v is not None for v in values):
-            rows.append({"title": title, "unit": gaps["raw"]["units"][key], "values": values})
+            rows.append({"title": title, "unit": units[key], "values": values})
     return rows

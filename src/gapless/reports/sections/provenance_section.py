@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 from gapless.closing import Run
@@ -10,7 +11,8 @@ from gapless.closing import Run
 
 def data(run: Run) -> dict[str, Any]:
     """Facts of the run, and the identity of the simulator its numbers belong to."""
-    identity = run.stage("raw").get("gap", {}).get("identity", {})
+    raw = run.stages.get("raw")
+    identity = asdict(raw.gap.identity) if raw is not None and raw.gap is not None else {}
     tables = {
         "robot": run.facts["robot"],
         "recordings": run.facts["data"],

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from gapless.closing import Run
+from gapless.closing.stage import STAGES, Stage
 from gapless.reports.figures import bars
 from gapless.reports.robot_picture import robot_svg
-from gapless.reports.sections.measured_stages import STAGES, at_horizon, by_joint, kept, measured
+from gapless.reports.sections.measured_stages import last_kept, measured
 
 
 def data(run: Run) -> dict[str, Any]:
     """Errors of every stage, and joint by joint before and after."""
-    gaps, horizon = measured(run), run.facts["settings"]["horizon"]
+    stages, horizon = measured(run), run.facts["settings"]["horizon"]
     shown = {
         "finished": bool(run.summary),
         "horizon": horizon,
@@ -23,54 +24,55 @@ def data(run: Run) -> dict[str, Any]:
         "sentence": "",
         "figures": {},
     }
-    if not gaps:
+    if not stages:
         return shown
-    last = kept(run)
-    shown["rows"] = [_row(run, name) for name in STAGES]
+    every = run.stages
+    shown["rows"] = [_row(name, every, horizon) for name in STAGES]
     shown["sentence"] = sentence(run)
-    shown["drawings"] = _drawings(run, gaps, last, horizon)
-    shown["figures"] = {"summary-bars": _bars(gaps, horizon)}
+    shown["drawings"] = _drawings(run, stages, horizon)
+    shown["figures"] = {"summary-bars": _bars(stages, horizon)}
     return shown
 
 
 def sentence(run: Run) -> str:
     """How much of the gap is gone, by what."""
-    count, last = len(run.facts["split"]["test"]), kept(run)
-    raw, now = run.stage("raw")["error"], run.stage(last)["error"]
+    stages, horizon = measured(run), run.facts["settings"]["horizon"]
+    count, last = len(run.facts["split"]["test"]), last_kept(stages)
+    raw, now = stages["raw"].error(horizon) or 0.0, stages[last].error(horizon) or 0.0
     start = (
-        f"Over {run.facts['choices']['horizon']:g} s, on {count} "
-        f"held-out {'motion' if count == 1 else 'motions'}, the nominal simulator's joints are "
-        f"{raw:.4f} rad from the robot's"
+        f"Over {horizon:g} s, on {count} held-out {'motion' if count == 1 else 'motions'}, the "
+        f"nominal simulator's joints are {raw:.4f} rad from the robot's"
     )
     if last == "raw":
         return start + "; nothing that was tried so far brings it closer."
     how = {
         "identified": "with identified parameters",
         "corrected": "with identified parameters and a learned correction"
-        if run.stage("identified").get("kept")
+        if run.keeps("identified")
         else "with a learned correction",
     }[last]
-    return start + f", and {now:.4f} rad {how}: {1 - now / raw:.0%} less."
+    change = f"{abs(1 - now / raw):.0%} {'less' if now <= raw else 'more'}" if raw else "no change"
+    return start + f", and {now:.4f} rad {how}: {change}."
 
 
-def _row(run: Run, name: str) -> dict[str, Any]:
-    stage = run.stage(name)
-    raw = run.stage("raw")["error"]
-    error = stage.get("error")
+def _row(name: str, stages: dict[str, Stage], horizon: float) -> dict[str, Any]:
+    if name not in stages:
+        return {"name": name, "error": None, "kept": False, "why": "not there yet"}
+    stage, raw = stages[name], stages["raw"].error(horizon)
+    error = stage.error(horizon)
     return {
         "name": name,
         "error": error,
-        "less": None if error is None or name == "raw" else 1 - error / raw,
-        "kept": stage.get("kept", name == "raw"),
-        "why": stage.get("why", "") if stage else "not there yet",
-        "choose": stage.get("choose"),
+        "less": None if error is None or not raw or name == "raw" else 1 - error / raw,
+        "kept": stage.kept,
+        "why": stage.why,
+        "choose": stage.choose,
     }
 
 
-def _drawings(run: Run, gaps: dict[str, Any], last: str, horizon: float) -> list[dict[str, str]]:
-    before, after = by_joint(gaps["raw"], horizon), by_joint(gaps[last], horizon)
-    top = max(before.values(), default=0.0)
-    named = {"raw": before, last: after}
+def _drawings(run: Run, stages: dict[str, Stage], horizon: float) -> list[dict[str, str]]:
+    named = {name: stages[name].by_joint(horizon) for name in ("raw", last_kept(stages))}
+    top = max(named["raw"].values(), default=0.0)
     return [
         {
             "title": f"{name}: error of each joint, at most {max(values.values()):.3f} rad",
@@ -80,11 +82,9 @@ def _drawings(run: Run, gaps: dict[str, Any], last: str, horizon: float) -> list
     ]
 
 
-def _bars(gaps: dict[str, Any], horizon: float) -> dict[str, Any]:
+def _bars(stages: dict[str, Stage], horizon: float) -> dict[str, Any]:
     series = {}
-    for name, gap in gaps.items():
-        at = at_horizon(gap, horizon)
-        loads = {load: mean["value"] for load, mean in at["by"]["payload"].items()}
-        whole = {"all": at["metrics"]["replay_error"]["value"]}
-        series[name] = whole | (loads if len(loads) > 1 else {})
+    for name, stage in stages.items():
+        loads = stage.by("payload", horizon)
+        series[name] = {"all": stage.error(horizon)} | (loads if len(loads) > 1 else {})
     return bars(series, "replay error, rad")
