@@ -115,11 +115,11 @@ def test_flagged_recordings_are_kept_or_excluded(so101, tmp_path):
 
 
 def test_progress_names_every_log(so101, tmp_path):
-    """Progress is called once a log, refused ones included."""
+    """A watch is told once a log, refused ones included."""
     seen = []
     logs = [named(arm_log(so101, seed=k), f"m{k}") for k in range(3)]
-    import_logs(logs, so101, tmp_path / "d", ImportOptions(), lambda n, k: seen.append((n, k)))
-    assert seen == [("m0", 1), ("m1", 2), ("m2", 3)]
+    import_logs(logs, so101, tmp_path / "d", ImportOptions(), seen.append)
+    assert [(now.stage, now.done) for now in seen] == [("m0", 1), ("m1", 2), ("m2", 3)]
 
 
 def test_real_arm_logs_import(shared_data, so101, tmp_path):

@@ -45,8 +45,8 @@ def progress(what: str) -> Iterator[Watch]:
         def show(now: Progress) -> None:
             said = escape(described(now))
             text = f"{what}: {said}" if said else what
-            total = now.total or None
-            bar.update(task, completed=now.done, total=total, description=text, left=time_left(now))
+            bar.tasks[0].total = now.total or None  # update() takes None for "as it was"
+            bar.update(task, completed=now.done, description=text, left=time_left(now))
 
         yield show
 
