@@ -31,7 +31,7 @@ DECLARE = "give --command-acts after, or --command-acts produced"
 
 
 @dataclass
-class Verdict:
+class PlacementVerdict:
     """What the measured delay says about a recording.
 
     Attributes:
@@ -73,7 +73,7 @@ def _earlier(stream: Stream, rows: int) -> Stream:
     return Stream(stream.time, values)
 
 
-def judge(recording: Recording, delay: Delay, moved: int | None) -> Verdict:
+def judge(recording: Recording, delay: Delay, moved: int | None) -> PlacementVerdict:
     """Decide whether the commands are in place.
 
     Args:
@@ -81,7 +81,7 @@ def judge(recording: Recording, delay: Delay, moved: int | None) -> Verdict:
         delay: its measured delay.
         moved: rows already moved by declaration or proof; None where nobody declared anything.
     """
-    verdict = Verdict()
+    verdict = PlacementVerdict()
     if recording.target is None:
         return verdict
     _judge_distance(recording, delay, verdict)
@@ -105,7 +105,7 @@ def _precedes(delay: Delay) -> bool:
     return bool(clear and early.mean() > 0.7 and np.median(delay.fit[delay.confident]) > 0.8)
 
 
-def _judge_early(delay: Delay, moved: int | None, verdict: Verdict) -> None:
+def _judge_early(delay: Delay, moved: int | None, verdict: PlacementVerdict) -> None:
     if delay.lag < -1.5 or moved == 1:
         verdict.problems.append(
             f"the joints respond {_steps(delay)} before their commands"
@@ -125,7 +125,7 @@ def _judge_early(delay: Delay, moved: int | None, verdict: Verdict) -> None:
     )
 
 
-def _judge_unmeasured(moved: int | None, verdict: Verdict) -> None:
+def _judge_unmeasured(moved: int | None, verdict: PlacementVerdict) -> None:
     if moved is None:
         verdict.problems.append(
             "the log does not say whether row k's command acts after state k or produced it, and "
@@ -141,7 +141,7 @@ def _judge_unmeasured(moved: int | None, verdict: Verdict) -> None:
     )
 
 
-def _judge_distance(recording: Recording, delay: Delay, verdict: Verdict) -> None:
+def _judge_distance(recording: Recording, delay: Delay, verdict: PlacementVerdict) -> None:
     """Refuse commands that fit the response only far away from their own time."""
     if recording.target is None:
         return
@@ -159,7 +159,7 @@ def _judge_distance(recording: Recording, delay: Delay, verdict: Verdict) -> Non
         )
 
 
-def _judge_clocks(recording: Recording, delay: Delay, verdict: Verdict) -> None:
+def _judge_clocks(recording: Recording, delay: Delay, verdict: PlacementVerdict) -> None:
     # Friction lengthens the lag of slow joints; an offset of clocks lengthens all of them.
     lags = delay.joint_lag[delay.confident] / recording.rate
     least = float(lags.min()) if len(lags) else 0.0
