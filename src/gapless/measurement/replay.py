@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -76,7 +77,7 @@ class Replay:
         window = int(self.diverged.argmax())
         end = int(self.sim.valid[window].argmin())
         span = slice(max(0, end - last), end)
-        arrays = {k: v[window, span] for k, v in vars(self.sim).items() if v is not None}
+        arrays: dict[str, Any] = self.sim[window, span].fields
         arrays["target"] = self.target[window, span]
         arrays["time"] = (self.starts[window] + np.arange(span.start, span.stop)) / self.rate
         np.savez(path, joints=np.array(joints), motion=np.array(self.recording.name), **arrays)
@@ -174,7 +175,7 @@ def _play(jobs: list[tuple[int, int, int]], aligned: list[Aligned], world: World
     index = [np.minimum(np.arange(a, a + longest), b - 1) for _, a, b in jobs]
     targets = np.stack([aligned[i].target[k] for (i, _, _), k in zip(jobs, index, strict=True)])
     history = np.stack([_before(aligned[i].target, a, world.history_steps) for i, a, _ in jobs])
-    start = _join([aligned[i].state[a : a + 1] for i, a, _ in jobs])
+    start = State.stack([aligned[i].state[a] for i, a, _ in jobs])
     conditions = [aligned[i].conditions for i, _, _ in jobs]
     sim = world.rollout(start, targets, history=history, conditions=conditions)
     return [_Played(sim[n, : b - a + 1], b - a) for n, (_, a, b) in enumerate(jobs)]
@@ -183,11 +184,6 @@ def _play(jobs: list[tuple[int, int, int]], aligned: list[Aligned], world: World
 def _before(target: np.ndarray, start: int, steps: int) -> np.ndarray:
     """The targets in force before a window, the first one repeated at the start of the clip."""
     return target[np.clip(np.arange(start - steps, start), 0, None)]
-
-
-def _join(states: list[State]) -> State:
-    names = [n for n, v in vars(states[0]).items() if v is not None]
-    return State(**{n: np.concatenate([getattr(s, n) for s in states]) for n in names})
 
 
 def _stack(
@@ -201,12 +197,7 @@ def _stack(
     steps = max(p.steps for p in played)
     index = np.minimum(found[:, :1] + np.arange(steps + 1), found[:, 1:])
     inside = found[:, :1] + np.arange(steps + 1) <= found[:, 1:]
-    sim = {
-        name: np.stack([_padded(getattr(p.sim, name), steps + 1) for p in played])
-        for name, value in vars(played[0].sim).items()
-        if value is not None
-    }
-    trajectory = Trajectory(**sim)
+    trajectory = Trajectory.stack([p.sim.map(lambda v: _padded(v, steps + 1)) for p in played])
     usable = aligned.mask[index] & (inside & trajectory.valid)[..., None]
     return Replay(
         recording=recording,

@@ -124,7 +124,7 @@ def fragments_of(
             f"no recording has an unbroken stretch of {length / rate:g} s; use a shorter --horizon"
         )
     found = _cut(jobs, aligned, tuple(c.name for c in clips), rate, length)
-    return replace(found, start=_stack([starts[i][at] for i, at in jobs]))
+    return replace(found, start=State.stack([starts[i][at] for i, at in jobs]))
 
 
 def _require(clips: Sequence[Recording], robot: Robot) -> None:
@@ -188,10 +188,10 @@ def _cut(
     after = np.arange(1, length + 1)
     asked = [aligned[i].commands[np.clip(at + around, 0, None)] for i, at in jobs]
     return Fragments(
-        start=_stack([aligned[i].state[at] for i, at in jobs]),
+        start=State.stack([aligned[i].state[at] for i, at in jobs]),
         commands=_stack_commands(asked),
         before=before,
-        real=_stack([aligned[i].state[at + after] for i, at in jobs]),
+        real=State.stack([aligned[i].state[at + after] for i, at in jobs]),
         weight=np.stack([aligned[i].mask[at + after].astype(float) for i, at in jobs]),
         base_weight=np.array([float(aligned[i].base == "logged") for i, _ in jobs]),
         conditions=tuple(aligned[i].conditions for i, _ in jobs),
@@ -199,11 +199,6 @@ def _cut(
         names=names,
         rate=rate,
     )
-
-
-def _stack(states: list[State]) -> State:
-    known = [name for name, value in vars(states[0]).items() if value is not None]
-    return State(**{name: np.stack([getattr(s, name) for s in states]) for name in known})
 
 
 def _stack_commands(parts: list[Commands]) -> Commands:

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.ndimage import minimum_filter1d
 from scipy.signal import savgol_filter
 
-from gapless.corrections.linearised.slopes import COPIES, STATE_FIELDS, Trajectories, slopes
+from gapless.corrections.linearised.slopes import COPIES, Trajectories, slopes
 from gapless.corrections.linearised.tangent import difference, joint_columns
 from gapless.corrections.training.training_windows import Windows
 from gapless.identification.torques.inverse_dynamics import NEAR_LIMIT, ORDER, SLOW
@@ -233,9 +233,7 @@ def _after(world: World, windows: Windows, steps: int) -> State:
     reach = max(1, world.history_steps)
     index = windows.before + np.arange(starts)[:, None] + np.arange(-reach, steps)
     held = windows.targets[:, np.maximum(index, 0)].reshape(-1, reach + steps, states.q.shape[-1])
-    flat = State(
-        **{n: _rows(v) for n, v in vars(states).items() if v is not None and n in STATE_FIELDS}
-    )
+    flat = states.start().map(_rows)
     told = [c for c in windows.fragments.conditions for _ in range(starts)]
     ends = []
     for first in range(0, len(held), COPIES):
@@ -245,11 +243,8 @@ def _after(world: World, windows: Windows, steps: int) -> State:
         )
         ends.append(played[:, -1])
     lost = ~np.concatenate([e.valid for e in ends])[:, None]
-    known = {n: v for n, v in vars(flat).items() if v is not None}
-    joined = {n: np.concatenate([getattr(e, n) for e in ends]) for n in known}
-    return State(
-        **{n: np.where(lost, np.nan, v).reshape(-1, starts, v.shape[-1]) for n, v in joined.items()}
-    )
+    joined = State.concatenate(ends).start()
+    return joined.map(lambda v: np.where(lost, np.nan, v).reshape(-1, starts, v.shape[-1]))
 
 
 def _rows(values: np.ndarray) -> np.ndarray:

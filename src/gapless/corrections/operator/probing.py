@@ -164,10 +164,8 @@ def _played(
     reach = max(1, world.history_steps)
     index = np.maximum(before + filled[:, None] - np.arange(reach, 0, -1), 0)
     seen = _sensed(network, play, starts.targets[:, before:], steps)
-    fields = ("q", "dq", "base_pos", "base_quat_wxyz", "base_lin_vel_w", "base_ang_vel_b")
-    now = {n: getattr(play, n)[rows, filled] for n in fields if getattr(play, n) is not None}
     found = Probed(
-        State(**now),
+        play.start()[rows, filled],
         starts.targets[rows[:, None], index],
         seen[filled, rows],
         starts.conditions,
@@ -200,10 +198,8 @@ def _chosen(found: Probed, which: np.ndarray) -> Probed:
 
 
 def _joined(parts: list[Probed]) -> Probed:
-    names = [n for n, v in vars(parts[0].states).items() if v is not None]
-    states = {n: np.concatenate([getattr(p.states, n) for p in parts]) for n in names}
     return Probed(
-        State(**states),
+        State.concatenate([p.states for p in parts]),
         np.concatenate([p.history for p in parts]),
         np.concatenate([p.sensed for p in parts]),
         [c for p in parts for c in p.conditions],

@@ -106,9 +106,8 @@ def rolled_out(
 
 def _placed(corrected: CorrectedWorld, recorded: State, now: State) -> State:
     """Copies put onto the recording, but those that diverged."""
-    kept = {n: v for n, v in vars(recorded).items() if v is not None}
-    lost = corrected.health.diverged[:, None]
-    state = State(**{n: np.where(lost, getattr(now, n), v) for n, v in kept.items()})
+    lost = corrected.health.diverged
+    state = recorded.with_rows(lost, now[lost])
     corrected.place(state)
     return state
 

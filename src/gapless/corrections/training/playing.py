@@ -41,9 +41,4 @@ def play(world: World, windows: Windows, correction: Correction) -> Play:
         states.append(corrected.step(windows.targets[:, t]))
         outputs.append(corrected.last_output(0))
         valid.append(~corrected.health.diverged)
-    names = [n for n, v in vars(windows.start).items() if v is not None]
-    return Play(
-        State(**{n: np.stack([getattr(s, n) for s in states], axis=1) for n in names}),
-        np.stack(outputs, axis=1),
-        np.stack(valid, axis=1),
-    )
+    return Play(State.stack(states, axis=1), np.stack(outputs, axis=1), np.stack(valid, axis=1))

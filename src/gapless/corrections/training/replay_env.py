@@ -13,7 +13,6 @@ import torch
 from rsl_rl.env import VecEnv
 from tensordict import TensorDict
 
-from gapless.corrections.linearised.slopes import STATE_FIELDS
 from gapless.corrections.linearised.tangent import difference
 from gapless.corrections.runtime import signals as looked_at
 from gapless.corrections.runtime.correction import Correction
@@ -21,8 +20,6 @@ from gapless.corrections.runtime.signals import Signals
 from gapless.corrections.training.reward_inputs import RewardConstants, RewardInputs
 from gapless.corrections.training.rewards import Reward
 from gapless.corrections.training.task import Task
-from gapless.corrections.training.training_windows import Windows
-from gapless.worlds.world import State
 
 POOL = 1024
 """Windows that episodes are taken from until the next draw."""
@@ -68,7 +65,7 @@ class Replays(VecEnv):
         """Draw windows anew and begin all episodes; everything after depends on `draw` alone."""
         self._rng = np.random.default_rng([self.task.seed, draw])
         self._windows = self.task.windows(self._seconds, POOL, draw)
-        self._recorded = _states(self._windows)
+        self._recorded = self._windows.states
         self._payloads = looked_at.payloads(self._windows.fragments.conditions)
         self._outputs = np.zeros((3, self.num_envs, self.num_actions))
         self._restart(np.ones(self.num_envs, bool))
@@ -112,7 +109,7 @@ class Replays(VecEnv):
         else:
             state = self._world.step(target, spread)
         self._at = self._at + 1
-        self._state = _start(state)
+        self._state = state.start()
         weight = self._windows.fragments.weight[self._window, self._at - 1]
         real, lost = self._recorded[self._window, self._at], self._world.health.diverged
         return self.reward(
@@ -143,7 +140,7 @@ class Replays(VecEnv):
             [told[i] for i in window],
             self._windows.targets[window[:, None], first[:, None] + np.arange(before)],
         )
-        self._state = state if all_of_them else _with_rows(self._state, rows, state)
+        self._state = state if all_of_them else self._state.with_rows(rows, state)
         self._outputs[:, rows] = 0.0
         self._look(which)
 
@@ -168,26 +165,6 @@ class Replays(VecEnv):
         beyond = np.concatenate([ahead, np.nan_to_num(self._now["payload"])], axis=1)
         found = {name: _tensor(x) for name, x in seen.items()} | {BEYOND: _tensor(beyond)}
         return TensorDict(found, batch_size=[self.num_envs])
-
-
-def _states(windows: Windows) -> State:
-    """(n, T+1, ...) recorded states, the start first."""
-    start, later = windows.start, windows.real
-    names = [n for n in STATE_FIELDS if getattr(start, n) is not None]
-    both = {n: [getattr(start, n)[:, None], getattr(later, n)] for n in names}
-    return State(**{n: np.concatenate(parts, axis=1) for n, parts in both.items()})
-
-
-def _start(state: State) -> State:
-    """Only what a start has."""
-    return State(**{n: getattr(state, n) for n in STATE_FIELDS})
-
-
-def _with_rows(state: State, rows: np.ndarray, other: State) -> State:
-    changed = {n: np.array(v) for n, v in vars(state).items() if v is not None}
-    for name, values in changed.items():
-        values[rows] = getattr(other, name)
-    return State(**changed)
 
 
 def _tensor(values: np.ndarray) -> torch.Tensor:

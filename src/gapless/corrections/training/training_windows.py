@@ -68,7 +68,7 @@ class Windows:
     @property
     def states(self) -> State:
         """(n, T+1, ...) recorded states, the start included."""
-        return _with_start(self.start, self.real)
+        return State.concatenate([self.start[:, None], self.real], axis=1)
 
     def recorded_signals(self) -> Signals:
         """(n, T, d) signals of the recorded states under the targets that followed them."""
@@ -88,15 +88,4 @@ def _folded(found: Fragments, robot: Robot) -> np.ndarray:
     gains = [gains_of(c, robot) for c in found.conditions]
     return asked.folded(
         np.array([kp for kp, _ in gains])[:, None], np.array([kd for _, kd in gains])[:, None]
-    )
-
-
-def _with_start(start: State, later: State) -> State:
-    """(n, T+1, ...) states."""
-    names = [n for n, v in vars(later).items() if v is not None and getattr(start, n) is not None]
-    return State(
-        **{
-            n: np.concatenate([getattr(start, n)[:, None], getattr(later, n)], axis=1)
-            for n in names
-        }
     )

@@ -115,7 +115,7 @@ def fingerprint(problem: Problem, question: str = "") -> str:
 
 def _data_hash(fragments: Fragments) -> str:
     found = hashlib.sha256()
-    parts = [*vars(fragments.start).values(), *vars(fragments.commands).values()]
+    parts = [*fragments.start.fields.values(), *vars(fragments.commands).values()]
     for array in (*parts, fragments.real.q, fragments.weight):
         found.update(b"" if array is None else np.ascontiguousarray(array).tobytes())
     found.update(json.dumps([c.to_dict() for c in fragments.conditions], sort_keys=True).encode())

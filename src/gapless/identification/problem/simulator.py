@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import mujoco
 import numpy as np
@@ -64,12 +64,10 @@ class Simulator:
             for i in range(0, len(candidates), at_once)
         ]
         self.simulated_seconds += len(candidates) * fragments.seconds
-        known = [f.name for f in fields(parts[0]) if getattr(parts[0], f.name) is not None]
-        joined = {k: np.concatenate([getattr(p, k) for p in parts]) for k in known}
         shape = (len(candidates), len(fragments))
+        joined = Trajectory.concatenate(parts)
         # Sample 0 is the common start.
-        split = {k: v.reshape(*shape, *v.shape[1:])[:, :, 1:] for k, v in joined.items()}
-        return Trajectory(**split)
+        return joined.map(lambda v: v.reshape(*shape, *v.shape[1:])[:, :, 1:])
 
     def _play(self, fragments: Fragments, candidates: list[Candidate]) -> Trajectory:
         models = [m for c in candidates for m in self._models(c.robot, fragments.conditions)]
@@ -80,7 +78,7 @@ class Simulator:
                 for i in range(0, len(models), each)
             ]
         )
-        start = _repeated(fragments.start, len(candidates))
+        start = State.concatenate([fragments.start] * len(candidates))
         effects = self._effects(candidates, len(fragments))
         before = fragments.before
         return self.world.rollout_copies(
@@ -117,9 +115,3 @@ def _targets(asked: Commands, models: list[mujoco.MjModel]) -> np.ndarray:
     kp = np.array([m.actuator_gainprm[:, 0] for m in models])[:, None]
     kd = np.array([-m.actuator_biasprm[:, 2] for m in models])[:, None]
     return asked.folded(kp, kd)
-
-
-def _repeated(state: State, times: int) -> State:
-    """The same starts for every candidate."""
-    known = {k: v for k, v in vars(state).items() if v is not None}
-    return State(**{k: np.tile(v, (times, *[1] * (v.ndim - 1))) for k, v in known.items()})

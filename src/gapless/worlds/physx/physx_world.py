@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -101,15 +101,9 @@ class PhysxWorld(MujocoWorld):
             block = slice(first, first + SCENES_AT_ONCE)
             part = {name: values[block] for name, values in told.items()}
             played.append(super().rollout(state[block], targets[block], **part))
-        return _joined(played)
+        return Trajectory.concatenate(played)
 
     def _models_for(self, copies: int, conditions: Sequence[Conditions] | None) -> list[Any]:
         """Copies that have no scene yet, so that each start is built anew."""
         models = super()._models_for(copies, conditions)
         return [Copy(model, self._plan(model)) for model in models]
-
-
-def _joined(parts: list[Trajectory]) -> Trajectory:
-    """Blocks of copies as one batch."""
-    names = [f.name for f in fields(Trajectory) if getattr(parts[0], f.name) is not None]
-    return Trajectory(**{n: np.concatenate([getattr(p, n) for p in parts]) for n in names})
