@@ -16,7 +16,7 @@ from gapless.errors import SimulationError
 from gapless.identification.calibration import Calibration
 from gapless.recordings.conditions import Conditions
 from gapless.robots import Robot
-from gapless.worlds.mujoco_world import MujocoWorld
+from gapless.worlds.engine_world import EngineWorld
 from gapless.worlds.world import Health, Identity, State, Trajectory, World
 
 
@@ -193,7 +193,7 @@ class CorrectedWorld:
 
 
 def _calibrated(world: World, calibration: Calibration) -> World:
-    if not isinstance(world, MujocoWorld):
+    if not isinstance(world, EngineWorld):
         raise SimulationError(
             f"a calibration patches the robot of a MujocoWorld or PhysxWorld, not of a "
             f"{type(world).__name__}"

@@ -20,7 +20,7 @@ from gapless.measurement.causes import Scale, causes_of
 from gapless.measurement.explain import explain
 from gapless.measurement.replay import Replay, replay, windows
 from gapless.recordings.recording import Recording, Recordings
-from gapless.worlds.mujoco_world import MujocoWorld
+from gapless.worlds.engine_world import EngineWorld
 
 ROUNDS = 4
 """How many causes a joint may take up."""
@@ -101,7 +101,7 @@ class Attribution:
 
 def attribute(
     recordings: Recordings,
-    world: MujocoWorld,
+    world: EngineWorld,
     horizon: float = 0.5,
     max_windows: int = 100,
 ) -> Attribution:
@@ -130,7 +130,7 @@ class _Search:
     """Causes found so far, and what they do to the simulator."""
 
     def __init__(
-        self, recordings: list[Recording], world: MujocoWorld, horizon: float, limit: int
+        self, recordings: list[Recording], world: EngineWorld, horizon: float, limit: int
     ) -> None:
         self.recordings, self.world = recordings, world
         self.horizon, self.limit = horizon, limit

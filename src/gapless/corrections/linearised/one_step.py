@@ -25,7 +25,7 @@ from gapless.identification.torques.inverse_dynamics import NEAR_LIMIT, ORDER, S
 from gapless.identification.torques.regressor import regressor
 from gapless.measurement.alignment import gains_of
 from gapless.recordings.recording import Recording
-from gapless.worlds.mujoco_world import MujocoWorld
+from gapless.worlds.engine_world import EngineWorld
 from gapless.worlds.world import State, World
 
 BAND = 10.0
@@ -74,7 +74,7 @@ def why_not_dynamics(world: World) -> str:
     """Why the equation of motion alone cannot give torques in a world; empty where it can."""
     if world.robot.mount == "free":
         return f"{world.robot.name!r} stands free, and the floor's forces are not recorded"
-    if not isinstance(world, MujocoWorld):
+    if not isinstance(world, EngineWorld):
         return f"a {type(world).__name__} does not tell its actuators' law"
     if world.effects.needs_torque:
         return "its actuators have friction, play or limits that depend on more than the PD law"
@@ -82,7 +82,7 @@ def why_not_dynamics(world: World) -> str:
 
 
 def torque_targets(
-    world: MujocoWorld, windows: Windows, columns: np.ndarray, band: float = BAND
+    world: EngineWorld, windows: Windows, columns: np.ndarray, band: float = BAND
 ) -> OutputTargets:
     """Torque that the world lacks: inverse dynamics of the recording less the PD law's torque.
 
@@ -110,7 +110,7 @@ def torque_targets(
 
 
 def _inverse_dynamics(
-    world: MujocoWorld, windows: Windows, q: np.ndarray, dq: np.ndarray, ddq: np.ndarray
+    world: EngineWorld, windows: Windows, q: np.ndarray, dq: np.ndarray, ddq: np.ndarray
 ) -> np.ndarray:
     """(n, T+1, J) torque that moves the links, under the load of each window."""
     told = windows.fragments.conditions
@@ -125,7 +125,7 @@ def _inverse_dynamics(
 
 
 def _law(
-    world: MujocoWorld, windows: Windows, q: np.ndarray, dq: np.ndarray, band: float
+    world: EngineWorld, windows: Windows, q: np.ndarray, dq: np.ndarray, band: float
 ) -> np.ndarray:
     """(n, T+1, J) torque of the PD law in the mean from half a step before a sample to half after.
 

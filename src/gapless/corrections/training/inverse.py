@@ -25,7 +25,7 @@ from gapless.corrections.training.task import Task
 from gapless.corrections.training.trainer import TrainingSession
 from gapless.corrections.training.training_windows import Windows
 from gapless.errors import DataError, unknown
-from gapless.worlds.mujoco_world import MujocoWorld
+from gapless.worlds.engine_world import EngineWorld
 
 TARGETS = ("auto", "dynamics", "gauss-newton")
 
@@ -82,7 +82,7 @@ class Inverse:
         if head == "state":
             return state_targets(world, windows, columns)
         if self._by_dynamics(task, head):
-            return torque_targets(cast(MujocoWorld, world), windows, columns, self.band)
+            return torque_targets(cast(EngineWorld, world), windows, columns, self.band)
         return gauss_newton_targets(world, windows, head, columns, self.span, self.ridge)
 
     def _by_dynamics(self, task: Task, head: str) -> bool:

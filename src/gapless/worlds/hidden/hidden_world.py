@@ -20,8 +20,7 @@ from gapless.worlds.hidden.truth import Truth
 from gapless.worlds.world import Health, Identity, State, Trajectory
 
 if TYPE_CHECKING:
-    from gapless.worlds.mujoco_world import MujocoWorld
-    from gapless.worlds.physx import PhysxWorld
+    from gapless.worlds.engine_world import EngineWorld
 
 ENGINES = ("mujoco", "physx")
 
@@ -91,7 +90,7 @@ class HiddenWorld:
 
     def _build(
         self, engine: str, rate: float | None, physics_step: float, threads: int | None
-    ) -> MujocoWorld | PhysxWorld:
+    ) -> EngineWorld:
         altered = hidden_robot(self._robot, self._truth)
         effects = hidden_effects(self._robot, self._truth)
         if engine == "physx":
