@@ -50,8 +50,8 @@ class EngineWorld(ABC):
         self._physics_step = physics_step
         self.substeps = max(1, int(np.ceil(1 / (self._rate * physics_step) - 1e-9)))
         self.timestep = 1 / (self._rate * self.substeps)
-        self._compiled = Models(robot, self.timestep)
-        self._model = self._compiled.nominal
+        self.models = Models.compile(robot, self.timestep)
+        self._model = self.models.nominal
         self._layout = StateLayout.of(self._model, robot)
         self._effects_given = effects or Effects()
         self.effects = self._effects_given.resolve(len(robot.joints.names))
@@ -247,4 +247,4 @@ class EngineWorld(ABC):
         return packed
 
     def _models_for(self, copies: int, conditions: Sequence[Conditions] | None) -> list[Any]:
-        return self._compiled.of_copies(copies, conditions)
+        return self.models.of_copies(copies, conditions)

@@ -11,9 +11,7 @@ import numpy as np
 from gapless.measurement.alignment import Commands
 from gapless.measurement.windows import Fragments
 from gapless.parameters import Parameter, apply
-from gapless.recordings.conditions import Conditions
 from gapless.robots import Robot
-from gapless.robots.rewrite import Rewriter
 from gapless.worlds.effects import PER_JOINT, Effects
 from gapless.worlds.mujoco_world import MujocoWorld
 from gapless.worlds.world import State, Trajectory
@@ -41,7 +39,6 @@ class Simulator:
     def __init__(self, world: MujocoWorld, parameters: Sequence[Parameter]) -> None:
         self.world, self.parameters = world, list(parameters)
         self.simulated_seconds = 0.0
-        self._rewriter = Rewriter(world.robot, world.timestep)
 
     def candidate(self, values: np.ndarray) -> Candidate:
         """The robot and effects with these values."""
@@ -70,8 +67,9 @@ class Simulator:
         return joined.map(lambda v: v.reshape(*shape, *v.shape[1:])[:, :, 1:])
 
     def _play(self, fragments: Fragments, candidates: list[Candidate]) -> Trajectory:
-        models = [m for c in candidates for m in self._models(c.robot, fragments.conditions)]
-        each = len(fragments)
+        each, told = len(fragments), fragments.conditions
+        made = [self.world.models.of_robot(c.robot) for c in candidates]
+        models = [model for of in made for model in of.of_copies(each, told)]
         targets = np.concatenate(
             [
                 _targets(fragments.commands, models[i : i + each])
@@ -84,18 +82,6 @@ class Simulator:
         return self.world.rollout_copies(
             start, targets[:, before:], targets[:, :before], models, effects
         )
-
-    def _models(self, robot: Robot, conditions: Sequence[Conditions]) -> list[mujoco.MjModel]:
-        made: dict[object, mujoco.MjModel] = {}
-        found = []
-        for told in conditions:
-            loads = None if told.payloads is None else tuple(sorted(told.payloads.items()))
-            key = (loads, tuple(sorted(told.gains.items())))
-            if key not in made:
-                under = robot if told.payloads is None else robot.with_payloads(told.payloads)
-                made[key] = self._rewriter.model(under.with_gains(told.gains))
-            found.append(made[key])
-        return found
 
     def _effects(self, candidates: list[Candidate], each: int) -> Effects:
         """Effects of (candidates · fragments, J) arrays; of (J,) where all candidates agree."""
