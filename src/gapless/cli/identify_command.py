@@ -44,7 +44,7 @@ class Identify(OfDataset):
     """Share of the motions to hold out, where --fit does not say."""
     horizon: float = 1.0
     """Seconds replayed from recorded states."""
-    fragments: int = 48
+    windows: int = 48
     """Most stretches that are fitted."""
     hardest: float = 0.0
     """Share of them that the nominal robot repeats worst: torque limits show in few places."""
@@ -96,7 +96,7 @@ def run(arguments: list[str]) -> int:
     fitted, held_out = _chosen(dataset, args)
     settings = IdentifySettings(
         horizon=args.horizon,
-        fragments=args.fragments,
+        windows=args.windows,
         hardest=args.hardest,
         objective=args.objective,
         loss=args.loss,

@@ -31,7 +31,7 @@ class CloseSettings:
     Attributes:
         parameters: what is identified.
         horizon: seconds of the replays that are fitted, learned from and judged by.
-        fragments: stretches that are fitted.
+        windows: stretches that are fitted.
         model: of the correction.
         model_settings: of the model.
         members: networks of its ensemble.
@@ -44,7 +44,7 @@ class CloseSettings:
 
     parameters: tuple[str, ...] = ("actuators",)
     horizon: float = 1.0
-    fragments: int = 48
+    windows: int = 48
     model: str = "actuator"
     model_settings: dict[str, Any] = field(default_factory=dict)
     members: int = 2

@@ -14,8 +14,9 @@ from gapless.corrections import CorrectedWorld, Correction, correct
 from gapless.errors import GaplessError
 from gapless.identification import Calibration, IdentifySettings, identify
 from gapless.measurement import Gap, measure, side_by_side
-from gapless.measurement.replay import FULL, replay
+from gapless.measurement.replay import replay
 from gapless.measurement.side_by_side import save_side_by_side
+from gapless.measurement.spans import FULL
 from gapless.recordings.recording import Recording
 from gapless.recordings.split import Split
 from gapless.robots import Robot
@@ -79,7 +80,7 @@ class Steps:
         file = self.run.path / CALIBRATION
         settings = IdentifySettings(
             horizon=self.chosen.horizon,
-            fragments=self.chosen.fragments,
+            windows=self.chosen.windows,
             physics_step=self.chosen.physics_step,
         )
         try:

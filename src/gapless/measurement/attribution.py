@@ -18,7 +18,8 @@ from gapless.errors import DataError
 from gapless.measurement.alignment import in_robot_order
 from gapless.measurement.causes import Scale, causes_of
 from gapless.measurement.explain import explain
-from gapless.measurement.replay import Replay, replay, windows
+from gapless.measurement.replay import Replay, replay
+from gapless.measurement.spans import spans_of
 from gapless.recordings.recording import Recording, Recordings
 from gapless.worlds.engine_world import EngineWorld
 
@@ -114,7 +115,9 @@ def attribute(
         max_windows: evenly chosen over the recordings; more is slower and steadier.
     """
     chosen = _spread(recordings, max_windows)
-    if not any(len(windows(in_robot_order(r, world.robot).valid, r.rate, horizon)) for r in chosen):
+    if not any(
+        len(spans_of(in_robot_order(r, world.robot).valid, r.rate, horizon)) for r in chosen
+    ):
         raise DataError(f"no unbroken stretch of {horizon:g} s to attribute an error in")
     search = _Search(chosen, world, horizon, max(1, max_windows // max(1, len(chosen))))
     for _ in range(ROUNDS):

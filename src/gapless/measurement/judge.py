@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from gapless.errors import DataError
-from gapless.measurement.replay import Horizon, replay
+from gapless.measurement.replay import replay
+from gapless.measurement.spans import Horizon
 from gapless.recordings.recording import Recording
 from gapless.worlds.world import World
 

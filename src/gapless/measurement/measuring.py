@@ -9,8 +9,9 @@ from gapless.artifact import file_name
 from gapless.errors import DataError
 from gapless.measurement.attribution import Attribution, attribute
 from gapless.measurement.gap import Gap
-from gapless.measurement.replay import COPIES, FULL, Horizon, Replay, replay
+from gapless.measurement.replay import COPIES, Replay, replay
 from gapless.measurement.score import ClipGap, score
+from gapless.measurement.spans import FULL, Horizon
 from gapless.recordings.recording import Recording, Recordings
 from gapless.robots import Kinematics
 from gapless.worlds.engine_world import EngineWorld

@@ -66,7 +66,7 @@ class Replays(VecEnv):
         self._rng = np.random.default_rng([self.task.seed, draw])
         self._windows = self.task.windows(self._seconds, POOL, draw)
         self._recorded = self._windows.states
-        self._payloads = looked_at.payloads(self._windows.fragments.conditions)
+        self._payloads = looked_at.payloads(self._windows.conditions)
         self._outputs = np.zeros((3, self.num_envs, self.num_actions))
         self._restart(np.ones(self.num_envs, bool))
         # Were all episodes of one age, a batch would hold only one part of them.
@@ -110,7 +110,7 @@ class Replays(VecEnv):
             state = self._world.step(target, spread)
         self._at = self._at + 1
         self._state = state.start()
-        weight = self._windows.fragments.weight[self._window, self._at - 1]
+        weight = self._windows.weight[self._window, self._at - 1]
         real, lost = self._recorded[self._window, self._at], self._world.health.diverged
         return self.reward(
             RewardInputs(state, real, before, weight, self._outputs, lost, self._scene)
@@ -132,7 +132,7 @@ class Replays(VecEnv):
         if self._clips:
             first = self._hold * self._rng.integers(0, self.max_episode_length, len(rows))
         self._window[rows], self._at[rows], self._end[rows] = window, first, steps
-        told = self._windows.fragments.conditions
+        told = self._windows.conditions
         state, all_of_them = self._recorded[window, first], bool(which.all())
         self._world.reset(
             state,

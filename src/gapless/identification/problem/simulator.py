@@ -1,4 +1,4 @@
-"""Many candidate robots at once: fragments replayed under each of many sets of figures."""
+"""Many candidate robots at once: windows replayed under each of many sets of figures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 
 from gapless.measurement.alignment import Commands
-from gapless.measurement.windows import Fragments
+from gapless.measurement.windows import Windows
 from gapless.parameters import Parameter, apply
 from gapless.robots import Robot
 from gapless.worlds.effects import PER_JOINT, Effects
@@ -29,7 +29,7 @@ class Candidate:
 
 
 class Simulator:
-    """Replays fragments for many candidates.
+    """Replays windows for many candidates.
 
     Args:
         world: the nominal robot in MuJoCo.
@@ -44,47 +44,44 @@ class Simulator:
         """The robot and effects with these values."""
         return Candidate(*apply(self.world.robot, self.world.effects, self.parameters, values))
 
-    def play(self, fragments: Fragments, values: np.ndarray) -> Trajectory:
-        """Replay all fragments under every row of values.
+    def play(self, windows: Windows, values: np.ndarray) -> Trajectory:
+        """Replay all windows under every row of values.
 
         Args:
-            fragments: n of them.
+            windows: n of them.
             values: (k, P).
 
         Returns:
             Arrays (k, n, T, ...): the states after each command.
         """
         candidates = [self.candidate(row) for row in values]
-        at_once = max(1, COPIES // len(fragments))
+        at_once = max(1, COPIES // len(windows))
         parts = [
-            self._play(fragments, candidates[i : i + at_once])
+            self._play(windows, candidates[i : i + at_once])
             for i in range(0, len(candidates), at_once)
         ]
-        self.simulated_seconds += len(candidates) * fragments.seconds
-        shape = (len(candidates), len(fragments))
+        self.simulated_seconds += len(candidates) * windows.seconds
+        shape = (len(candidates), len(windows))
         joined = Trajectory.concatenate(parts)
         # Sample 0 is the common start.
         return joined.map(lambda v: v.reshape(*shape, *v.shape[1:])[:, :, 1:])
 
-    def _play(self, fragments: Fragments, candidates: list[Candidate]) -> Trajectory:
-        each, told = len(fragments), fragments.conditions
+    def _play(self, windows: Windows, candidates: list[Candidate]) -> Trajectory:
+        each, told = len(windows), windows.conditions
         made = [self.world.models.of_robot(c.robot) for c in candidates]
         models = [model for of in made for model in of.of_copies(each, told)]
         targets = np.concatenate(
-            [
-                _targets(fragments.commands, models[i : i + each])
-                for i in range(0, len(models), each)
-            ]
+            [_targets(windows.commands, models[i : i + each]) for i in range(0, len(models), each)]
         )
-        start = State.concatenate([fragments.start] * len(candidates))
-        effects = self._effects(candidates, len(fragments))
-        before = fragments.before
+        start = State.concatenate([windows.start] * len(candidates))
+        effects = self._effects(candidates, len(windows))
+        before = windows.before
         return self.world.rollout_copies(
             start, targets[:, before:], targets[:, :before], models, effects
         )
 
     def _effects(self, candidates: list[Candidate], each: int) -> Effects:
-        """Effects of (candidates · fragments, J) arrays; of (J,) where all candidates agree."""
+        """Effects of (candidates · windows, J) arrays; of (J,) where all candidates agree."""
         first, joints = candidates[0].effects, len(self.world.robot.joints)
         arrays = {}
         for name in PER_JOINT:
