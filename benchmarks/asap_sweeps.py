@@ -58,7 +58,7 @@ def bench(folder: Path, calibration: Path | None) -> Bench:
     if calibration and calibration.exists():
         found = Calibration.load(calibration)
     else:
-        how = IdentifySettings(horizon=0.5, fragments=48, physics_step=STEP)
+        how = IdentifySettings(horizon=0.5, windows=48, physics_step=STEP)
         found = identify(train, robot, "actuators", held_out=0.0, settings=how)
         if calibration:
             found.save(calibration)

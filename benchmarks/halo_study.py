@@ -22,7 +22,7 @@ from gapless.identification.optimisers.gauss_newton import Iterate, gauss_newton
 from gapless.identification.optimisers.gradient_descent import gradient
 from gapless.identification.problem.problem import Problem
 from gapless.identification.torques.inverse_dynamics import inertias_from_torque
-from gapless.measurement.windows import fragments_of
+from gapless.measurement.windows import windows_of
 from gapless.motions.excitation import multisine
 from gapless.parameters import KINDS, Parameter, parameters_of
 from gapless.recordings.recording import Recording
@@ -216,7 +216,7 @@ def run_halo(problem: Problem, start: np.ndarray, options: Options) -> Iterate:
 
 @dataclass(frozen=True)
 class Options:
-    """Of a fit: the chance of CMA-ES, iterations, fragment length in seconds, twelve unknowns."""
+    """Of a fit: the chance of CMA-ES, iterations, window length in seconds, twelve unknowns."""
 
     seed: int
     cma_iterations: int
@@ -244,7 +244,7 @@ def fit(case: str, optimiser: str, start: str, options: Options) -> Result:
     problem = Problem(
         world_of(robot),
         unknowns(robot, options.full),
-        fragments_of(recordings, robot, options.horizon),
+        windows_of(recordings, robot, options.horizon),
         loss="squared",
         noise=NOISE,
         prior_weight=0.0,
@@ -345,7 +345,7 @@ def main() -> None:
     )
     parser.add_argument("--cma-iterations", type=int, default=30)
     parser.add_argument("--gradient-iterations", type=int, default=100)
-    parser.add_argument("--horizon", type=float, default=2.0, help="seconds of a fragment")
+    parser.add_argument("--horizon", type=float, default=2.0, help="seconds of a window")
     parser.add_argument("--full", action="store_true", help="also the hands' centres of mass")
     parser.add_argument("--json", help="file for the figures")
     args = parser.parse_args()

@@ -29,7 +29,7 @@ from gapless.worlds.record import record
 RATE, PHYSICS_STEP, SECONDS = 50.0, 0.005, 6.0
 NOISE = 2e-4
 """Encoder noise, rad, where nothing else is said."""
-QUICK = IdentifySettings(physics_step=PHYSICS_STEP, fragments=12)
+QUICK = IdentifySettings(physics_step=PHYSICS_STEP, windows=12)
 DRIVES = ("kp", "damping", "frictionloss")
 RECORDED, BEFORE, AFTER = "#1f77b4", "#d62728", "#2ca02c"
 
@@ -68,7 +68,7 @@ def recorded(
     return found
 
 
-def fragments(path: Path) -> None:
+def windows(path: Path) -> None:
     """A recording, and replays of one second from recorded states, before and after a fit."""
     robot = arm("shoulder_lift", "elbow_flex")
     clips = recorded(scaled(robot, kp=0.5, damping=0.8, frictionloss=5.0), 4)
@@ -79,16 +79,16 @@ def fragments(path: Path) -> None:
     panels = figure.subplots(2, 1, sharex=True, sharey=True)
     for panel, (name, world), colour in zip(panels, worlds.items(), (BEFORE, AFTER), strict=True):
         (played,) = replay(clips[:1], world, 1.0)
-        _draw_fragments(panel, played, robot.joints.index("elbow_flex"), name, colour)
+        _draw_windows(panel, played, robot.joints.index("elbow_flex"), name, colour)
         error = replay_rmse(clips[:1], world, 1.0)
         panel.set_title(f"{name} robot: {1e3 * error:.1f} mrad", fontsize=10)
-        print(f"fragments: {name} {1e3 * error:.2f} mrad over 1 s, on a motion that no fit saw")
+        print(f"windows: {name} {1e3 * error:.2f} mrad over 1 s, on a motion that no fit saw")
     panels[1].set_xlabel("time [s]")
     figure.supylabel("elbow [rad]", fontsize=10)
     save_figure(figure, path)
 
 
-def _draw_fragments(panel: Any, played: Any, joint: int, name: str, colour: str) -> None:
+def _draw_windows(panel: Any, played: Any, joint: int, name: str, colour: str) -> None:
     for window, start in enumerate(played.starts):
         time_ = (start + np.arange(played.real.q.shape[1])) / RATE
         label = {"label": "recorded"} if not window else {}
@@ -192,7 +192,7 @@ def starts(path: Path, units: int = 3) -> None:
     for unit in range(units):
         clips = recorded(scaled(robot, **truth), 3, noise=1e-3, seed=unit)
         for way, rows in errors.items():
-            settings = replace(QUICK, starts=way, horizon=0.5, fragments=18)
+            settings = replace(QUICK, starts=way, horizon=0.5, windows=18)
             found = identify(clips, robot, names, held_out=0.0, settings=settings)
             for e in found.estimates:
                 true = truth[e.parameter.kind] * e.nominal[0]
@@ -249,7 +249,7 @@ def fleet(path: Path) -> None:
 
 
 PICTURES: dict[str, Callable[[Path], None]] = {
-    "fragments": fragments,
+    "windows": windows,
     "intervals": intervals,
     "valley": valley,
     "two_stages": two_stages,

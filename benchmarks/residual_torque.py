@@ -20,7 +20,8 @@ import numpy as np
 
 from gapless.corrections import CorrectedWorld, Correction, correct
 from gapless.errors import DataError
-from gapless.measurement.replay import FULL, replay
+from gapless.measurement.replay import replay
+from gapless.measurement.spans import FULL
 from gapless.motions.ellipsoid import RATES, ellipsoid
 from gapless.motions.limits import check_motion
 from gapless.motions.motion import Motion

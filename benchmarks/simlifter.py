@@ -79,7 +79,7 @@ def bench(folder: Path, hours: float, rate: int = 50) -> Bench:
 
 def identified(data: Bench) -> Calibration:
     """Figures of the mean of units 1 to 3."""
-    how = IdentifySettings(fragments=96, hardest=0.2)
+    how = IdentifySettings(windows=96, hardest=0.2)
     return identify(data.train, data.robot, FIGURES, held_out=0.1, settings=how, keep_anyway=True)
 
 

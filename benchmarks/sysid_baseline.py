@@ -24,8 +24,9 @@ from rich.table import Table
 
 from gapless.identification.plans.fitting import fit
 from gapless.identification.problem import problem as identify_problem
-from gapless.measurement.replay import FULL, replay
-from gapless.measurement.windows import fragments_of
+from gapless.measurement.replay import replay
+from gapless.measurement.spans import FULL
+from gapless.measurement.windows import windows_of
 from gapless.motions import make
 from gapless.parameters import parameters_of
 from gapless.recordings.recording import Recording
@@ -271,7 +272,7 @@ def solve_with_gapless(problem: Problem, threads: int) -> Solved:
     asked = identify_problem.Problem(
         world,
         parameters_of(robot, list(problem.truth), bounds=bounds),
-        fragments_of(problem.recordings, robot, FULL),
+        windows_of(problem.recordings, robot, FULL),
         loss="squared",
     )
     found = fit(asked)

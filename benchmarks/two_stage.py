@@ -24,7 +24,7 @@ from gapless.recordings.recording import Recording
 from gapless.robots import Inertia, Robot
 
 BASE = ("inertials", "frictionloss@all", "damping@all")
-SETTINGS = IdentifySettings(physics_step=PHYSICS_STEP, fragments=30, loss="squared", starts="free")
+SETTINGS = IdentifySettings(physics_step=PHYSICS_STEP, windows=30, loss="squared", starts="free")
 
 
 def wrong_base(robot: Robot, seed: int) -> Robot:

@@ -28,7 +28,7 @@ clips = [replace(c, q=c.q + noise.normal(0, 5e-4, c.q.shape)) for c in clips]  #
 
 # One motion of the four is kept back to judge by; a calibration that does not help is refused.
 names = ["kp", "damping", "frictionloss"]
-calibration = gapless.identify(clips, robot, names, settings=IdentifySettings(fragments=15))
+calibration = gapless.identify(clips, robot, names, settings=IdentifySettings(windows=15))
 print(calibration)
 found = [calibration[f"frictionloss/{joint}"] for joint in robot.joints.names]
 for estimate, true in zip(found, dry, strict=True):

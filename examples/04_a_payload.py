@@ -34,7 +34,7 @@ for name, arm in (("empty", real), ("loaded", full)):
 asked = {
     "payload": ["mass/gripper"],
     "loaded": ["loaded_*"],
-    "settings": IdentifySettings(fragments=15),
+    "settings": IdentifySettings(windows=15),
 }
 drives = ["kp", "damping", "frictionloss"]
 two = gapless.identify(clips, robot, drives, plan="two-stage", **asked)

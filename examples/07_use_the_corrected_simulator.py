@@ -26,7 +26,7 @@ clips = [
 
 # The whole loop. The choices only make it quick: leave them out for yours.
 quick = {"horizons": (0.3,), "iterations": 100, "samples": 3000}
-gapless.close(clips, robot, folder / "run", fragments=15, members=1, trainer_settings=quick)
+gapless.close(clips, robot, folder / "run", windows=15, members=1, trainer_settings=quick)
 
 # Another day, another program: a run is a folder. Its world is reset and stepped like any other.
 run = gapless.Run.open(folder / "run")

@@ -13,7 +13,7 @@ HOSTILE = "</script><img src=x onerror=alert(1)>"
 SEED = 1
 QUICK = {
     "parameters": ("kp",),
-    "fragments": 8,
+    "windows": 8,
     "members": 1,
     "physics_step": STEP,
     "trainer_settings": {"horizons": (0.3,), "iterations": 5, "samples": 200},

@@ -12,7 +12,7 @@ from gapless.recordings import Dataset
 from hidden_pair import LOCKED, STEP, nominal_pair, recorded
 
 QUICK = [
-    *("--set", 'parameters=["kp"]', "fragments=8", "members=1", f"physics_step={STEP}"),
+    *("--set", 'parameters=["kp"]', "windows=8", "members=1", f"physics_step={STEP}"),
     'trainer_settings={"horizons": [0.3], "iterations": 5, "samples": 200}',
 ]
 
@@ -52,7 +52,7 @@ def test_choices_that_are_not_understood(
     told = ["close", str(data), "--out", str(tmp_path / "run"), "--lock", *LOCKED, "--set"]
     assert main([*told, "horizon"]) == 2
     assert "KEY=VALUE" in capsys.readouterr().err
-    assert main([*told, "fragments=lots"]) == 2
+    assert main([*told, "windows=lots"]) == 2
     assert "such as 48" in capsys.readouterr().err
     assert main([*told, "model=operatr"]) == 2
     assert "Did you mean 'operator'" in capsys.readouterr().err

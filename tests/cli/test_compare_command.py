@@ -13,7 +13,7 @@ from gapless.robots import Robot
 from hidden_pair import recorded
 
 LOCKED = ("shoulder_pan", "wrist_flex", "wrist_roll", "gripper")
-FAST = ["--physics-step", "0.005", "--horizons", "0.5", "--set", "identify.fragments=6"]
+FAST = ["--physics-step", "0.005", "--horizons", "0.5", "--set", "identify.windows=6"]
 
 
 @pytest.fixture(scope="module")

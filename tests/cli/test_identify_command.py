@@ -14,7 +14,7 @@ from gapless.robots import Payload, Robot
 from hidden_pair import TRUTH, recorded
 
 LOCKED = ("shoulder_pan", "wrist_flex", "wrist_roll", "gripper")
-FAST = ["--physics-step", "0.005", "--fragments", "16"]
+FAST = ["--physics-step", "0.005", "--windows", "16"]
 
 
 @pytest.fixture(scope="module")

@@ -27,7 +27,7 @@ TINY = {
         "model_settings": {"sizes": [8]},
         "trainer_settings": {"horizons": [0.2], "iterations": 6, "samples": 200},
     },
-    "identify": {"fragments": 6},
+    "identify": {"windows": 6},
 }
 
 

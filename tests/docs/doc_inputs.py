@@ -33,9 +33,9 @@ def collection(inputs: Inputs, place: Place, path: Path) -> None:
 
 
 def calibration(inputs: Inputs, place: Place, path: Path) -> None:
-    """Gains, from a few fragments."""
+    """Gains, from a few windows."""
     data = inputs.made(dataset, place)
-    small = ["--set", "kp", "--fragments", "4", "--physics-step", str(STEP), "--keep-anyway"]
+    small = ["--set", "kp", "--windows", "4", "--physics-step", str(STEP), "--keep-anyway"]
     assert main(["identify", str(data), *_robot(place), *small, "--out", str(path)]) == 0
 
 
@@ -52,7 +52,7 @@ def correction(inputs: Inputs, place: Place, path: Path) -> None:
 def run(inputs: Inputs, place: Place, path: Path) -> None:
     """The folder of a `gapless close`."""
     data = inputs.made(dataset, place)
-    small = ["--set", 'parameters=["kp"]', "fragments=4", "members=1", f"physics_step={STEP}"]
+    small = ["--set", 'parameters=["kp"]', "windows=4", "members=1", f"physics_step={STEP}"]
     quick = 'trainer_settings={"horizons": [0.3], "iterations": 2, "samples": 100}'
     assert main(["close", str(data), *_robot(place), "--out", str(path), *small, quick]) == 0
 

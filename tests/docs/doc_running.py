@@ -38,20 +38,20 @@ SMALL: dict[str, list[str]] = {
     "import": [],
     "motion": [],
     "measure": ["--windows", "2", "--horizons", "0.5", "--physics-step", "0.005"],
-    "identify": ["--fragments", "6", "--physics-step", "0.005", "--keep-anyway"],
+    "identify": ["--windows", "6", "--physics-step", "0.005", "--keep-anyway"],
     "correct": [
         *("--trainer-set", *TINY, "--members", "1", "--keep-anyway"),
         *("--physics-step", "0.005"),
     ],
     "compare": [
         *("--seeds", "1", "--budget", "1", "--windows", "1", "--physics-step", "0.005"),
-        *("--set", "identify.fragments=4", "ours.members=1", "asap-sysid.fragments=2"),
+        *("--set", "identify.windows=4", "ours.members=1", "asap-sysid.windows=2"),
         *(f"ours.trainer_settings.{setting}" for setting in TINY),
         *("asap.trainer_settings.copies=8", "gaponet.trainer_settings.copies=8"),
         "delta-dynamics.trainer_settings.iterations=5",
     ],
     "close": [
-        *("--set", 'parameters=["kp"]', "fragments=6", "members=1", "physics_step=0.005"),
+        *("--set", 'parameters=["kp"]', "windows=6", "members=1", "physics_step=0.005"),
         'trainer_settings={"horizons": [0.3], "iterations": 2, "samples": 100}',
     ],
     "collect": [

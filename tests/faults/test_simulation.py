@@ -11,7 +11,8 @@ import pytest
 
 from gapless.errors import DataError, SimulationError
 from gapless.measurement import measure
-from gapless.measurement.replay import FULL, replay
+from gapless.measurement.replay import replay
+from gapless.measurement.spans import FULL
 from gapless.recordings.recording import Recording
 from gapless.robots import Robot
 from gapless.worlds import MujocoWorld

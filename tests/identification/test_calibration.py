@@ -21,7 +21,7 @@ from hidden_pair import STEP
 def found(pair: Robot, waves: list[Recording]) -> Calibration:
     """Gains, friction, a mass and a delay of the hidden robot."""
     names = ["kp", "frictionloss", "damping", "mass/lower_arm", "delay@all"]
-    return identify(waves, pair, names, settings=IdentifySettings(physics_step=STEP, fragments=16))
+    return identify(waves, pair, names, settings=IdentifySettings(physics_step=STEP, windows=16))
 
 
 def test_a_robot_takes_its_figures(pair: Robot, found: Calibration) -> None:

@@ -22,7 +22,7 @@ PNG = b"\x89PNG"
 @pytest.fixture(scope="module")
 def found(pair: Robot, waves: list[Recording]) -> Calibration:
     """Gains and damping, one of each flag."""
-    quick = IdentifySettings(physics_step=STEP, fragments=8)
+    quick = IdentifySettings(physics_step=STEP, windows=8)
     found = identify(waves[:2], pair, ["kp", "damping"], held_out=0.0, settings=quick)
     first, second, *rest = found.estimates
     flagged = (replace(first, told=False), replace(second, at_bound=True), *rest)

@@ -20,7 +20,7 @@ from gapless.robots import Robot
 from gapless.worlds import MujocoWorld
 from hidden_pair import STEP, TRUTH, recorded
 
-QUICK = IdentifySettings(physics_step=STEP, fragments=24)
+QUICK = IdentifySettings(physics_step=STEP, windows=24)
 SMALL = ("kp", "damping", "frictionloss")
 
 
@@ -57,8 +57,8 @@ def test_whole_and_per_joint_agree(pair: Robot, waves: list[Recording], found: C
 def test_body_positions_tell_the_same(pair: Robot, waves: list[Recording]) -> None:
     """HALO's objective finds the same gains as joint angles."""
     bodies = replace(QUICK, objective="bodies", loss="squared")
-    found = identify(waves, pair, ["kp"], settings=replace(bodies, fragments=12))
-    joints = identify(waves, pair, ["kp"], settings=replace(QUICK, loss="squared", fragments=12))
+    found = identify(waves, pair, ["kp"], settings=replace(bodies, windows=12))
+    joints = identify(waves, pair, ["kp"], settings=replace(QUICK, loss="squared", windows=12))
     for name, value in found.values.items():
         assert value == pytest.approx(joints.values[name], rel=0.05)
 
@@ -129,7 +129,7 @@ def test_a_fleet_has_a_mean_and_each_unit_its_own(pair: Robot) -> None:
     for unit, factor in factors.items():
         robot = pair.with_joints(kp=1.3 * factor * pair.joints.kp)
         clips += recorded(robot, ["a", "b"], seconds=4.0, unit=unit)
-    few = replace(QUICK, fragments=12)
+    few = replace(QUICK, windows=12)
     found = identify(clips, pair, ["kp"], plan="fleet", held_out=0.0, settings=few)
     for joint in pair.joints.names:
         estimate = found[f"kp/{joint}"]
@@ -146,7 +146,7 @@ def test_a_fleet_has_a_mean_and_each_unit_its_own(pair: Robot) -> None:
 def test_a_calibration_that_does_not_help_is_refused(pair: Robot, waves: list[Recording]) -> None:
     """The error carries it, and says what to do; keep_anyway returns it."""
     nominal = recorded(pair, ["x", "y", "z"], seconds=3.0, noise=5e-3)
-    few = replace(QUICK, fragments=6, horizon=0.3, prior_weight=0.0)
+    few = replace(QUICK, windows=6, horizon=0.3, prior_weight=0.0)
     asked = {"settings": few, "held_out": nominal[:1]}
     with pytest.raises(CalibrationRefusedError, match="keep-anyway") as refused:
         identify(waves[:1], pair, ["kp"], **asked)
@@ -211,7 +211,7 @@ def test_a_damaged_or_foreign_checkpoint_is_a_fresh_start(
         ({"horizon": 1000.0}, "shorter"),
         ({"horizon": float("nan")}, "horizon is nan"),
         ({"horizon": -1.0}, "above 0"),
-        ({"fragments": 0}, "1 or more"),
+        ({"windows": 0}, "1 or more"),
         ({"boxes": {"mass": (0.8, 1.2)}}, "unknown parameter"),
     ],
 )
@@ -256,7 +256,7 @@ def test_free_starts_are_nearer_the_truth(pair: Robot, hidden: Robot) -> None:
     clips = recorded(hidden, ["a", "b", "c", "d"], noise=1e-3)
     errors = []
     for starts in ("read", "free"):
-        settings = replace(QUICK, starts=starts, horizon=0.3, fragments=48, loss="squared")
+        settings = replace(QUICK, starts=starts, horizon=0.3, windows=48, loss="squared")
         found = identify(clips, pair, SMALL, settings=settings, held_out=0.0)
         wrong = [e.value / (TRUTH[e.parameter.kind] * e.nominal[0]) - 1 for e in found.estimates]
         errors.append(float(np.sqrt(np.mean(np.square(wrong)))))
@@ -270,7 +270,7 @@ def test_every_optimiser_serves_every_plan(
     pair: Robot, waves: list[Recording], optimiser: str, options: dict
 ) -> None:
     """Slower ones end near the same gains, with intervals and a judgement."""
-    settings = replace(QUICK, fragments=12, optimiser=optimiser, options=options)
+    settings = replace(QUICK, windows=12, optimiser=optimiser, options=options)
     found = identify(waves, pair, ["kp@all"], settings=settings, keep_anyway=True)
     (estimate,) = found.estimates
     assert estimate.told and found.held_out is not None
@@ -292,7 +292,7 @@ def test_a_finished_stage_is_taken_over_as_it_was(
 ) -> None:
     """A run after a refusal gives the same answer, and another question is asked anew."""
     file = tmp_path / "progress"
-    asked = {"settings": replace(QUICK, fragments=12), "checkpoint": file}
+    asked = {"settings": replace(QUICK, windows=12), "checkpoint": file}
     first = identify(waves, pair, ["kp", "frictionloss"], **asked)
     again = identify(waves, pair, ["kp", "frictionloss"], **asked)
     assert again.values == first.values
@@ -306,8 +306,8 @@ def test_a_finished_stage_is_taken_over_as_it_was(
 
 
 def test_what_is_far_from_its_prior_is_told(pair: Robot, waves: list[Recording]) -> None:
-    """A dry friction three times the nominal one stays found, however few the fragments."""
-    found = identify(waves, pair, SMALL, settings=replace(QUICK, fragments=4), held_out=0.0)
+    """A dry friction three times the nominal one stays found, however few the windows."""
+    found = identify(waves, pair, SMALL, settings=replace(QUICK, windows=4), held_out=0.0)
     for joint in pair.joints.names:
         estimate = found[f"frictionloss/{joint}"]
         assert estimate.told

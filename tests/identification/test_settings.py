@@ -15,17 +15,17 @@ from gapless.worlds import MujocoWorld
 
 
 def errors(settings: IdentifySettings, waves: list[Recording], robot: Robot) -> np.ndarray:
-    """(n,) mean square error of the nominal robot in the fragments that are chosen."""
+    """(n,) mean square error of the nominal robot in the windows that are chosen."""
     world = MujocoWorld(robot, physics_step=0.005)
-    cut = settings.problem(waves, world, parameters_of(robot, "kp")).fragments
+    cut = settings.problem(waves, world, parameters_of(robot, "kp")).windows
     played = Simulator(world, []).play(cut, np.zeros((1, 0)))
     return ((played.q[0] - cut.real.q) ** 2).mean(axis=(1, 2))
 
 
 def test_the_hardest_stretches_can_be_preferred(pair: Robot, waves: list[Recording]) -> None:
     """As many are fitted, but they err more."""
-    even = errors(IdentifySettings(fragments=8, horizon=0.5), waves, pair)
-    hard = errors(IdentifySettings(fragments=8, horizon=0.5, hardest=0.5), waves, pair)
+    even = errors(IdentifySettings(windows=8, horizon=0.5), waves, pair)
+    hard = errors(IdentifySettings(windows=8, horizon=0.5, hardest=0.5), waves, pair)
     assert len(even) == len(hard) == 8
     assert np.sort(hard)[4:].min() >= np.median(even)
     assert hard.mean() > even.mean()

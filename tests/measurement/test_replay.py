@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from gapless.errors import DataError
-from gapless.measurement.replay import FULL, replay, windows
+from gapless.measurement.replay import replay
+from gapless.measurement.spans import FULL, spans_of
 from gapless.motions.excitation import multisine
 from gapless.recordings.conditions import Conditions
 from gapless.recordings.recording import Recording
@@ -39,15 +40,15 @@ def test_windows_do_not_overlap_and_cross_no_masked_frame(clips: list[Recording]
     """A gap in the middle splits the clip; no window contains it."""
     mask = clips[0].mask.copy()
     mask[70:75] = False
-    found = windows(replace(clips[0], mask=mask).frame_valid, 50, 0.5)
+    found = spans_of(replace(clips[0], mask=mask).frame_valid, 50, 0.5)
     assert found.tolist() == [[0, 25], [25, 50], [75, 100], [100, 125]]
-    full = windows(replace(clips[0], mask=mask).frame_valid, 50, FULL)
+    full = spans_of(replace(clips[0], mask=mask).frame_valid, 50, FULL)
     assert full.tolist() == [[0, 69], [75, 149]]
 
 
 def test_limit_spreads_windows(clips: list[Recording]) -> None:
     """Three of the twelve, first and last included."""
-    assert windows(clips[0].frame_valid, 50, 0.25, limit=3)[:, 0].tolist() == [0, 72, 132]
+    assert spans_of(clips[0].frame_valid, 50, 0.25, limit=3)[:, 0].tolist() == [0, 72, 132]
 
 
 def test_masked_joint_is_not_scored_but_the_others_are(arms: Robot, clips: list[Recording]) -> None:

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from gapless.corrections import Correction, correct
-from gapless.corrections.training.training_windows import Windows
+from gapless.corrections.training.training_windows import drawn_windows, recorded_signals
+from gapless.measurement.windows import Windows
 from gapless.recordings.recording import Recording
 from gapless.robots import Robot
 from gapless.worlds import MujocoWorld
@@ -36,7 +37,7 @@ def clips(pair: Robot) -> list[Recording]:
 
 def answers(correction: Correction, windows: Windows) -> np.ndarray:
     """(n, T, J) what a correction gives along recorded windows."""
-    seen, memory, found = windows.recorded_signals(), None, []
+    seen, memory, found = recorded_signals(windows), None, []
     for t in range(seen["q"].shape[1]):
         now = {k: v[:, min(t, v.shape[1] - 1)] for k, v in seen.items()}
         acted = correction.act(now, memory or correction.begun(now))
@@ -58,7 +59,7 @@ def test_a_weak_gain_is_a_proportional_change_of_target(
         trainer=trainer,
         trainer_settings=WAYS[trainer],
     )
-    windows = Windows.drawn(clips, pair, 1.0, 60, 7)
+    windows = drawn_windows(clips, pair, 1.0, 60, 7)
     given = answers(found, windows)
     # A target is held for a step; the error that acts meanwhile is that of its middle.
     middle = (windows.states.q[:, 1:] + windows.states.q[:, :-1]) / 2

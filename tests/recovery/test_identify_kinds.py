@@ -11,7 +11,7 @@ import pytest
 
 from gapless.identification.optimisers.gauss_newton import gauss_newton
 from gapless.identification.problem.problem import Problem
-from gapless.measurement.windows import Fragments, fragments_of
+from gapless.measurement.windows import Windows, windows_of
 from gapless.motions.excitation import multisine
 from gapless.parameters import KINDS, Parameter, apply, parameters_of
 from gapless.recordings.conditions import Conditions
@@ -57,7 +57,7 @@ class Case:
         carried: the nominal load of the torso.
         tolerance: of the value, as a share of the hidden change. The noise alone would allow
             less than 1 %; the rest are the starts: a velocity differenced from noisy positions
-            is off by 50 noise levels a second, and a stiff joint rings for the whole fragment.
+            is off by 50 noise levels a second, and a stiff joint rings for the whole window.
     """
 
     hidden: dict[str, float]
@@ -182,10 +182,10 @@ def truth_of(case: Case, world: MujocoWorld, parameters: list[Parameter]) -> Muj
     return world.variant(robot=robot, effects=effects)
 
 
-def fragments(truth: MujocoWorld, nominal: Robot) -> Fragments:
+def windows(truth: MujocoWorld, nominal: Robot) -> Windows:
     """Half-second pieces of what the truth did."""
     clips = pushed(truth) if nominal.mount == "free" else recorded(truth)
-    return fragments_of(clips, nominal, 0.5)
+    return windows_of(clips, nominal, 0.5)
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
@@ -197,7 +197,7 @@ def test_hidden_change_comes_back(case: Case, tmp_path_factory: pytest.TempPathF
     parameters = parameters_of(robot, [*case.hidden, *case.beside], world.effects)
     truth = truth_of(case, world, parameters)
     problem = Problem(
-        *(world, parameters, fragments(truth, robot)),
+        *(world, parameters, windows(truth, robot)),
         objective="bodies" if robot.mount == "free" else "joints",
         noise=NOISE,
     )
@@ -220,7 +220,7 @@ def test_two_springs_in_a_row_are_not_told_apart(tmp_path_factory) -> None:
     world = MujocoWorld(robot, physics_step=PHYSICS_STEP)
     parameters = parameters_of(robot, [*case.hidden, *case.beside])
     truth = truth_of(case, world, parameters)
-    problem = Problem(world, parameters, fragments(truth, robot), noise=NOISE)
+    problem = Problem(world, parameters, windows(truth, robot), noise=NOISE)
     found = problem.values(gauss_newton(problem, np.zeros(len(problem))).z)
     gives = found[:2] + 1 / found[2:]
     true = np.array(list(case.hidden.values())) + 1 / robot.joints.kp

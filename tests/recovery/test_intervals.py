@@ -20,7 +20,7 @@ def test_intervals_cover_the_truth() -> None:
         factors = {k: rng.uniform(0.7, 1.5, 2) * (3 if k == "frictionloss" else 1) for k in NAMES}
         hidden = pair.with_joints(**{k: f * getattr(pair.joints, k) for k, f in factors.items()})
         clips = recorded(hidden, ["a", "b", "c"], noise=1e-3, seconds=5.0)
-        settings = IdentifySettings(physics_step=STEP, fragments=20, starts="free")
+        settings = IdentifySettings(physics_step=STEP, windows=20, starts="free")
         found = identify(clips, pair, NAMES, settings=settings, held_out=0.0)
         for estimate in (e for e in found.estimates if e.told):
             (joint,) = estimate.parameter.places

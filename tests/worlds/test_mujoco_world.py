@@ -68,7 +68,7 @@ def test_long_rollouts_are_cut_without_a_seam(arms: Robot, monkeypatch: pytest.M
     """A rollout in many small chunks equals one in a single chunk, delay included."""
     world, motion = MujocoWorld(arms, effects=Effects(delay=0.05)), targets(arms)
     whole = world.rollout(world.home(3), motion)
-    monkeypatch.setattr("gapless.worlds.engine.BUFFER_BYTES", 100_000)
+    monkeypatch.setattr("gapless.worlds.mujoco_engine.BUFFER_BYTES", 100_000)
     np.testing.assert_allclose(world.rollout(world.home(3), motion).q, whole.q, atol=1e-9)
 
 

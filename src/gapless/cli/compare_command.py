@@ -48,7 +48,7 @@ def run(arguments: list[str]) -> int:
     """Parse and run."""
     args = parse(Compare, "compare", arguments)
     from gapless.comparison.comparing import compare
-    from gapless.measurement.replay import parse_horizon
+    from gapless.measurement.spans import parse_horizon
 
     check_outputs(args.json)
     dataset, robot = args.opened()

@@ -39,7 +39,7 @@ class Identify(Learning):
     """Use only recordings that state that nothing was carried."""
     horizon: float = 1.0
     """Seconds replayed from recorded states."""
-    fragments: int = 48
+    windows: int = 48
     """Most stretches that are fitted."""
     hardest: float = 0.0
     """Share of them that the nominal robot repeats worst: torque limits show in few places."""
@@ -88,7 +88,7 @@ def run(arguments: list[str]) -> int:
     split = _split(dataset, args)
     settings = IdentifySettings(
         horizon=args.horizon,
-        fragments=args.fragments,
+        windows=args.windows,
         hardest=args.hardest,
         objective=args.objective,
         loss=args.loss,

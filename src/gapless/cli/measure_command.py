@@ -58,7 +58,7 @@ def run(arguments: list[str]) -> int:
     args = parse(Measure, "measure", arguments)
     from gapless.corrections import CorrectedWorld
     from gapless.measurement.gap_plots import plot_recordings, require_matplotlib
-    from gapless.measurement.replay import parse_horizon
+    from gapless.measurement.spans import parse_horizon
     from gapless.worlds import MujocoWorld
 
     check_outputs(args.json, args.plots and args.plots / "gap.png")

@@ -34,7 +34,7 @@ class CloseSettings:
     Attributes:
         parameters: what is identified.
         horizon: seconds of the replays that are fitted, learned from and judged by.
-        fragments: stretches that are fitted.
+        windows: most that are fitted.
         model: of the correction.
         model_settings: of the model.
         members: networks of its ensemble.
@@ -48,7 +48,7 @@ class CloseSettings:
 
     parameters: tuple[str, ...] | None = None
     horizon: float | None = None
-    fragments: int = 48
+    windows: int = 48
     model: str = "actuator"
     model_settings: dict[str, Any] | None = None
     members: int = 2
@@ -80,7 +80,7 @@ class CloseSettings:
         """How parameters are fitted."""
         return IdentifySettings(
             horizon=self.horizon or 1.0,
-            fragments=self.fragments,
+            windows=self.windows,
             physics_step=self.physics_step or 0.002,
         )
 

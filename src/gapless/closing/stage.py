@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gapless.measurement import Gap
-from gapless.measurement.replay import Horizon
+from gapless.measurement.spans import Horizon
 from gapless.verdict import Verdict
 
 STAGES = ("raw", "identified", "corrected")

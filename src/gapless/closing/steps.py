@@ -14,8 +14,9 @@ from gapless.corrections import CorrectedWorld, Correction, correct
 from gapless.errors import GaplessError
 from gapless.identification import Calibration, identify
 from gapless.measurement import Gap, measure, side_by_side
-from gapless.measurement.replay import FULL, replay
+from gapless.measurement.replay import replay
 from gapless.measurement.side_by_side import save_side_by_side
+from gapless.measurement.spans import FULL
 from gapless.progress import Progress, Watch
 from gapless.recordings.recording import Recording
 from gapless.recordings.split import Split

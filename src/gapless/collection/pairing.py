@@ -88,10 +88,10 @@ class PairedBatch:
 
     def _recording(self, i: int) -> Recording:
         # Sample t is the state before target[t] acts; the state after the last target has none.
-        real = {k: v[i, :-1] for k, v in vars(self.real).items() if v is not None and k != "valid"}
-        sim = {k: getattr(self.sim, k) for k in PAIRED}
-        paired = {f"sim_{k}": v[i, :-1] for k, v in sim.items() if v is not None}
-        q, sequence = real.pop("q"), self.sequences[i]
+        real, sim = self.real[i, :-1].fields, self.sim[i, :-1].fields
+        paired = {f"sim_{k}": sim[k] for k in PAIRED if k in sim}
+        q, _ = real.pop("q"), real.pop("valid")
+        sequence = self.sequences[i]
         own = {"sequence": sequence.id, "level": sequence.level}
         return Recording(
             name=sequence.motion,

@@ -14,7 +14,7 @@ from gapless.corrections.correcting import fingerprint
 from gapless.errors import ArtifactError, DataError, FormatError, GaplessError
 from gapless.measurement import measure
 from gapless.measurement.measuring import HORIZONS
-from gapless.measurement.replay import Horizon
+from gapless.measurement.spans import Horizon
 from gapless.progress import Progress, Watch
 from gapless.recordings.recording import Recording, Recordings
 from gapless.recordings.split import Split

@@ -62,7 +62,7 @@ class Bench:
         """What a method identifies, and the seconds it took when that was done."""
         if name not in self.calibrations:
             began = time.perf_counter()
-            own = {"horizon": self.horizon / 2, "fragments": 48} if self.base else {}
+            own = {"horizon": self.horizon / 2, "windows": 48} if self.base else {}
             own = {"horizon": self.horizon, **own, **settings, **self.settings.get(name, {})}
             how = IdentifySettings(**{"physics_step": self.world.timestep, **own})
             robot = self.world.robot

@@ -16,7 +16,7 @@ from gapless.errors import SimulationError
 from gapless.identification.calibration import Calibration
 from gapless.recordings.conditions import Conditions
 from gapless.robots import Robot
-from gapless.worlds.mujoco_world import MujocoWorld
+from gapless.worlds.engine_world import EngineWorld
 from gapless.worlds.world import Health, Identity, State, Trajectory, World
 
 
@@ -118,7 +118,7 @@ class CorrectedWorld:
             return
         chosen = np.arange(len(self._state))[which]
         self._payload[chosen] = payload
-        self._state = _with_rows(self._state, chosen, state)
+        self._state = self._state.with_rows(chosen, state)
         for applied in self._applied:
             applied.forget(chosen)
 
@@ -189,37 +189,14 @@ class CorrectedWorld:
         for t in range(targets.shape[1]):
             states.append(self.step(targets[:, t], None if torques is None else torques[:, t]))
             valid.append(~self.health.diverged)
-        return Trajectory(**_stacked(states), valid=np.stack(valid, axis=1))
+        return Trajectory.over_time(states, np.stack(valid, axis=1))
 
 
 def _calibrated(world: World, calibration: Calibration) -> World:
-    if not isinstance(world, MujocoWorld):
+    if not isinstance(world, EngineWorld):
         raise SimulationError(
             f"a calibration patches the robot of a MujocoWorld or PhysxWorld, not of a "
             f"{type(world).__name__}"
         )
     robot, effects = calibration.apply(world.robot, world.effects)
     return world.variant(robot=robot, effects=effects)
-
-
-def _with_rows(state: State, rows: np.ndarray, other: State) -> State:
-    changed = {}
-    for name, array in vars(state).items():
-        new = getattr(other, name)
-        if array is None:
-            continue
-        changed[name] = array.copy()
-        changed[name][rows] = np.nan if new is None else new
-    return State(**changed)
-
-
-def _stacked(states: list[State]) -> dict[str, np.ndarray]:
-    """(n, T+1, ...) arrays; what a start does not say (torque) is NaN there."""
-    last = states[-1]
-    found = {}
-    for name, array in vars(last).items():
-        if array is not None:
-            blank = np.full_like(array, np.nan)
-            rows = [getattr(s, name) for s in states]
-            found[name] = np.stack([blank if r is None else r for r in rows], axis=1)
-    return found

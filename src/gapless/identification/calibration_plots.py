@@ -13,7 +13,8 @@ from gapless.errors import DataError
 from gapless.identification.calibration import Calibration
 from gapless.identification.estimate import INTERVAL, Estimate
 from gapless.measurement.gap_plots import require_matplotlib
-from gapless.measurement.replay import Horizon, Replay, replay
+from gapless.measurement.replay import Replay, replay
+from gapless.measurement.spans import Horizon
 from gapless.recordings.recording import Recordings
 from gapless.worlds.world import World
 

@@ -12,15 +12,15 @@ import numpy as np
 from gapless.errors import DataError, unknown
 from gapless.identification.problem.problem import Problem
 from gapless.identification.problem.simulator import Simulator
-from gapless.measurement.replay import Horizon
-from gapless.measurement.windows import Fragments, fragments_of
+from gapless.measurement.spans import Horizon
+from gapless.measurement.windows import Windows, windows_of
 from gapless.parameters import Parameter
 from gapless.recordings.recording import Recordings
 from gapless.worlds.mujoco_world import MujocoWorld
 
 STARTS, BEGINNINGS = ("read", "free"), ("prior", "torque")
 CANDIDATES = 8
-"""Fragments that the hardest are chosen from, for each that is fitted."""
+"""Windows that the hardest are chosen from, for each that is fitted."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ class IdentifySettings:
     """How a fit is made; the command line has the same options.
 
     Attributes:
-        horizon: seconds of each fragment, and of the held-out replays.
-        fragments: most of them that are fitted.
+        horizon: seconds of each window, and of the held-out replays.
+        windows: most of them that are fitted.
         hardest: share of them that are what the nominal robot repeats worst, rather than spread
             evenly: torque limits and the like show in few places.
         objective: "joints" or "bodies".
@@ -48,7 +48,7 @@ class IdentifySettings:
     """
 
     horizon: Horizon = 1.0
-    fragments: int = 48
+    windows: int = 48
     hardest: float = 0.0
     objective: str = "joints"
     loss: str = "huber"
@@ -73,8 +73,8 @@ class IdentifySettings:
             raise unknown("beginning", self.begin, BEGINNINGS)
         if not 0 <= self.hardest <= 1:
             raise DataError(f"hardest is {self.hardest}; expected a share from 0 to 1")
-        cut = fragments_of(recordings, world.robot, self.horizon, self._candidates)
-        cut = cut if len(cut) <= self.fragments else cut[self._chosen(cut, world)]
+        cut = windows_of(recordings, world.robot, self.horizon, self._candidates)
+        cut = cut if len(cut) <= self.windows else cut[self._chosen(cut, world)]
         return Problem(
             world,
             parameters,
@@ -88,16 +88,16 @@ class IdentifySettings:
 
     @property
     def _candidates(self) -> int:
-        return CANDIDATES * self.fragments if self.hardest else self.fragments
+        return CANDIDATES * self.windows if self.hardest else self.windows
 
-    def _chosen(self, cut: Fragments, world: MujocoWorld) -> np.ndarray:
-        """Fragments that are repeated worst, and the others evenly spread."""
-        hard = round(self.hardest * self.fragments)
+    def _chosen(self, cut: Windows, world: MujocoWorld) -> np.ndarray:
+        """Windows that are repeated worst, and the others evenly spread."""
+        hard = round(self.hardest * self.windows)
         played = Simulator(world, []).play(cut, np.zeros((1, 0)))
         error = (cut.weight * np.nan_to_num(played.q[0] - cut.real.q) ** 2).sum(axis=(1, 2))
         order = np.argsort(-error)
         rest = np.sort(order[hard:])
-        even = rest[np.linspace(0, len(rest) - 1, self.fragments - hard).round().astype(int)]
+        even = rest[np.linspace(0, len(rest) - 1, self.windows - hard).round().astype(int)]
         return np.sort(np.concatenate([order[:hard], even]))
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from gapless.identification.problem.problem import Problem
-from gapless.measurement.windows import fragments_of
+from gapless.measurement.windows import windows_of
 from gapless.parameters import parameters_of
 from gapless.recordings.recording import Recording
 from gapless.worlds.mujoco_world import MujocoWorld
@@ -37,7 +37,7 @@ def with_signs(recording: Recording, signs: Mapping[str, float]) -> Recording:
 
 
 def find_signs(
-    recordings: Sequence[Recording], world: MujocoWorld, horizon: float = 1.0, fragments: int = 24
+    recordings: Sequence[Recording], world: MujocoWorld, horizon: float = 1.0, windows: int = 24
 ) -> dict[str, float]:
     """The signs (-1) of joints that the log counts the other way.
 
@@ -47,16 +47,16 @@ def find_signs(
     Args:
         recordings: with commands, in the log's own signs.
         world: the nominal robot.
-        horizon: seconds of each fragment.
-        fragments: most that are replayed.
+        horizon: seconds of each window.
+        windows: most that are replayed.
     """
     joints = [j for j in recordings[0].joints if j in world.robot.joints.names]
     signs: dict[str, float] = {}
-    best = _cost(recordings, world, signs, horizon, fragments)
+    best = _cost(recordings, world, signs, horizon, windows)
     while True:
         trials = {j: signs | {j: -1.0} for j in joints if j not in signs}
         costs = {
-            j: _cost(recordings, world, tried, horizon, fragments) for j, tried in trials.items()
+            j: _cost(recordings, world, tried, horizon, windows) for j, tried in trials.items()
         }
         joint = min(costs, key=lambda j: costs[j], default=None)
         if joint is None or costs[joint] > CLEAR * best:
@@ -75,7 +75,7 @@ def _cost(
     from gapless.identification.optimisers.gauss_newton import gauss_newton
 
     turned = [with_signs(r, signs) for r in recordings]
-    cut = fragments_of(turned, world.robot, horizon, limit)
+    cut = windows_of(turned, world.robot, horizon, limit)
     problem = Problem(world, parameters_of(world.robot, "encoder_bias"), cut, noise=0.01)
     found = gauss_newton(problem, np.zeros(len(problem)), own=True, iterations=3, tolerance=0.05)
     return found.error**2

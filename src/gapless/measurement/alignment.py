@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,6 +35,16 @@ class Commands:
         ahead = 0.0 if self.target_dq is None else kd * self.target_dq
         ahead = ahead if self.torque_ff is None else ahead + self.torque_ff
         return self.target + ahead / np.where(kp > 0, kp, 1.0)
+
+    @classmethod
+    def stack(cls, parts: Sequence[Commands]) -> Commands:
+        """Along a new first axis; what only some command is zero for the others."""
+        columns, none = [], np.zeros_like(parts[0].target)
+        for name in ("target", "target_dq", "torque_ff"):
+            found = [getattr(p, name) for p in parts]
+            absent = all(f is None for f in found)
+            columns.append(None if absent else np.stack([none if f is None else f for f in found]))
+        return cls(*columns)
 
     def __getitem__(self, which: object) -> Commands:
         """The same for some samples."""

@@ -19,9 +19,10 @@ from gapless.errors import DataError
 from gapless.measurement.alignment import in_robot_order
 from gapless.measurement.causes import Scale, causes_of
 from gapless.measurement.explain import explain
-from gapless.measurement.replay import Replay, replay, windows
+from gapless.measurement.replay import Replay, replay
+from gapless.measurement.spans import spans_of
 from gapless.recordings.recording import Recording, Recordings
-from gapless.worlds.mujoco_world import MujocoWorld
+from gapless.worlds.engine_world import EngineWorld
 
 ROUNDS = 4
 """How many causes a joint may take up."""
@@ -130,7 +131,7 @@ class Attribution:
 
 def attribute(
     recordings: Recordings,
-    world: MujocoWorld,
+    world: EngineWorld,
     horizon: float = 0.5,
     max_windows: int = 100,
 ) -> Attribution:
@@ -143,7 +144,9 @@ def attribute(
         max_windows: evenly chosen over the recordings; more is slower and steadier.
     """
     chosen = _spread(recordings, max_windows)
-    if not any(len(windows(in_robot_order(r, world.robot).valid, r.rate, horizon)) for r in chosen):
+    if not any(
+        len(spans_of(in_robot_order(r, world.robot).valid, r.rate, horizon)) for r in chosen
+    ):
         raise DataError(f"no unbroken stretch of {horizon:g} s to attribute an error in")
     search = _Search(chosen, world, horizon, max(1, max_windows // max(1, len(chosen))))
     for _ in range(ROUNDS):
@@ -159,7 +162,7 @@ class _Search:
     """Causes found so far, and what they do to the simulator."""
 
     def __init__(
-        self, recordings: list[Recording], world: MujocoWorld, horizon: float, limit: int
+        self, recordings: list[Recording], world: EngineWorld, horizon: float, limit: int
     ) -> None:
         self.recordings, self.world = recordings, world
         self.horizon, self.limit = horizon, limit

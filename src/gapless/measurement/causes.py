@@ -14,7 +14,7 @@ import numpy as np
 from gapless.recordings.conditions import Conditions
 from gapless.recordings.recording import Recording
 from gapless.robots import Payload, Robot
-from gapless.worlds.mujoco_world import MujocoWorld
+from gapless.worlds.engine_world import EngineWorld
 
 LEAST_GAIN = 0.02
 """Share of a gain that always remains."""
@@ -57,7 +57,7 @@ class Cause:
     unit: str
     first: Callable[[Robot, Scale], np.ndarray]
     lowest: Callable[[Robot], np.ndarray]
-    apply: Callable[[MujocoWorld, np.ndarray], MujocoWorld]
+    apply: Callable[[EngineWorld, np.ndarray], EngineWorld]
     load: Callable[[Recording, Robot, np.ndarray], Recording] | None = None
     shared: bool = False
     highest: float = np.inf
@@ -82,12 +82,12 @@ def _viscous_that_explains(robot: Robot, scale: Scale) -> np.ndarray:
     return _friction_that_explains(robot, scale) / np.maximum(scale.speed, 0.1)
 
 
-def _with_damping(world: MujocoWorld, amount: np.ndarray) -> MujocoWorld:
+def _with_damping(world: EngineWorld, amount: np.ndarray) -> EngineWorld:
     joints = world.robot.joints
     return world.variant(robot=world.robot.with_joints(damping=joints.damping + amount))
 
 
-def _with_dry_friction(world: MujocoWorld, amount: np.ndarray) -> MujocoWorld:
+def _with_dry_friction(world: EngineWorld, amount: np.ndarray) -> EngineWorld:
     joints = world.robot.joints
     return world.variant(robot=world.robot.with_joints(frictionloss=joints.frictionloss + amount))
 
@@ -97,7 +97,7 @@ def _gain_left(loss: np.ndarray | float) -> Any:
     return np.maximum(1 - loss, LEAST_GAIN)
 
 
-def _with_weaker_gain(world: MujocoWorld, loss: np.ndarray) -> MujocoWorld:
+def _with_weaker_gain(world: EngineWorld, loss: np.ndarray) -> EngineWorld:
     joints = world.robot.joints
     return world.variant(robot=world.robot.with_joints(kp=joints.kp * _gain_left(loss)))
 
@@ -112,15 +112,15 @@ def _weaken_logged_gains(recording: Recording, robot: Robot, loss: np.ndarray) -
     return replace(recording, conditions=replace(recording.conditions, gains=gains))
 
 
-def _with_delay(world: MujocoWorld, seconds: np.ndarray) -> MujocoWorld:
+def _with_delay(world: EngineWorld, seconds: np.ndarray) -> EngineWorld:
     return world.variant(effects=replace(world.effects, delay=world.effects.delay + seconds))
 
 
-def _with_backlash(world: MujocoWorld, width: np.ndarray) -> MujocoWorld:
+def _with_backlash(world: EngineWorld, width: np.ndarray) -> EngineWorld:
     return world.variant(effects=replace(world.effects, backlash=world.effects.backlash + width))
 
 
-def load_links(world: MujocoWorld) -> tuple[str, ...]:
+def load_links(world: EngineWorld) -> tuple[str, ...]:
     """Where an unknown load is looked for: hands, feet and tools, or the root of a free robot."""
     robot, model = world.robot, world.model
     if robot.mount == "free":
@@ -154,7 +154,7 @@ def _load(link: str) -> Cause:
     )
 
 
-def causes_of(world: MujocoWorld) -> tuple[Cause, ...]:
+def causes_of(world: EngineWorld) -> tuple[Cause, ...]:
     """Every candidate for a world; a load is one candidate for each link that may carry it."""
     return (*(_load(link) for link in load_links(world)), *ACTUATOR_CAUSES)
 

@@ -14,8 +14,8 @@ from scipy import stats
 from gapless.artifact import write_json
 from gapless.errors import DataError, FormatError, unknown
 from gapless.measurement.attribution import Attribution
-from gapless.measurement.replay import Horizon
 from gapless.measurement.score import BODY_METRICS, JOINT_METRICS, ClipGap
+from gapless.measurement.spans import Horizon
 from gapless.printing import PrintsAsTables
 from gapless.worlds.world import Identity
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from gapless.artifact import file_name
 from gapless.errors import MissingExtraError
-from gapless.measurement.replay import FULL, Horizon, Replay, replay
+from gapless.measurement.replay import Replay, replay
+from gapless.measurement.spans import FULL, Horizon
 from gapless.recordings.recording import Recordings
 from gapless.worlds.world import World
 

@@ -12,8 +12,8 @@ from rich.text import Text
 
 from gapless.measurement.attribution import Attribution
 from gapless.measurement.gap import Gap, Mean
-from gapless.measurement.replay import Horizon
 from gapless.measurement.score import BODY_METRICS, JOINT_METRICS
+from gapless.measurement.spans import Horizon
 
 LABELS = {
     "mpjae": "MPJAE",

@@ -9,7 +9,8 @@ import numpy as np
 
 from gapless.errors import DataError
 from gapless.measurement import metrics
-from gapless.measurement.replay import Horizon, replay
+from gapless.measurement.replay import replay
+from gapless.measurement.spans import Horizon
 from gapless.recordings.recording import Recording, Recordings
 from gapless.verdict import Verdict
 from gapless.worlds.world import World

@@ -9,12 +9,13 @@ from gapless.artifact import file_name
 from gapless.errors import DataError
 from gapless.measurement.attribution import Attribution, attribute
 from gapless.measurement.gap import Gap
-from gapless.measurement.replay import COPIES, FULL, Horizon, Replay, replay
+from gapless.measurement.replay import COPIES, Replay, replay
 from gapless.measurement.score import ClipGap, score
+from gapless.measurement.spans import FULL, Horizon
 from gapless.progress import ProgressReporter, Watch
 from gapless.recordings.recording import Recording, Recordings
 from gapless.robots import Kinematics
-from gapless.worlds.mujoco_world import MujocoWorld
+from gapless.worlds.engine_world import EngineWorld
 from gapless.worlds.world import World
 
 HORIZONS: tuple[Horizon, ...] = (0.25, 0.5, 1.0, FULL)
@@ -42,7 +43,7 @@ def measure(
         horizons: seconds replayed from recorded states, or "full".
         threshold: |Δq| that counts as a large gap, rad.
         windows: at most this many windows of each recording and horizon; None takes all.
-        attribution: also attribute the error to causes (a MujocoWorld only).
+        attribution: also attribute the error to causes (a MujocoWorld or PhysxWorld only).
         include_flagged: also measure recordings that the import flagged as unfit.
         dump: folder for the last states before each divergence, as NPZ files.
         watch: told how many recordings are done.
@@ -108,8 +109,8 @@ def _clips(
 
 
 def _causes(recordings: Recordings, world: World, skipped: _Skipped) -> Attribution | None:
-    if not isinstance(world, MujocoWorld):
-        skipped.add("likely causes (only a MujocoWorld can be changed to try them)", "")
+    if not isinstance(world, EngineWorld):
+        skipped.add("likely causes (only a MujocoWorld or PhysxWorld can be changed)", "")
         return None
     try:
         return attribute(recordings, world)

@@ -5,33 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from gapless.errors import DataError
 from gapless.measurement.alignment import Aligned, in_robot_order
+from gapless.measurement.spans import Horizon, samples, spans_of
+from gapless.measurement.windows import Job, cut
 from gapless.recordings.recording import Recording
 from gapless.worlds.world import State, Trajectory, World
 
-FULL = "full"
-Horizon = float | str
-"""Seconds, or FULL for the whole clip."""
-
 COPIES = 256
 """Windows simulated at once."""
-
-
-def parse_horizon(text: str) -> Horizon:
-    """A horizon as typed: seconds above zero, or "full"."""
-    if text == FULL:
-        return FULL
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = float("nan")
-    if not 0 < seconds < float("inf"):
-        raise DataError(f"horizon {text!r} is neither a number of seconds above 0 nor 'full'")
-    return seconds
 
 
 @dataclass(frozen=True)
@@ -78,37 +64,10 @@ class Replay:
         window = int(self.diverged.argmax())
         end = int(self.sim.valid[window].argmin())
         span = slice(max(0, end - last), end)
-        arrays = {k: v[window, span] for k, v in vars(self.sim).items() if v is not None}
+        arrays: dict[str, Any] = self.sim[window, span].fields
         arrays["target"] = self.target[window, span]
         arrays["time"] = (self.starts[window] + np.arange(span.start, span.stop)) / self.rate
         np.savez(path, joints=np.array(joints), motion=np.array(self.recording.name), **arrays)
-
-
-def windows(
-    valid: np.ndarray, rate: float, horizon: Horizon, limit: int | None = None
-) -> np.ndarray:
-    """(W, 2) first and last sample of the windows that cross no frame which is not (T,) valid.
-
-    Windows of a horizon follow each other without overlap; "full" gives one window for each
-    unbroken stretch. With `limit`, that many are kept, evenly spread.
-    """
-    steps = None if horizon == FULL else max(1, round(float(horizon) * rate))
-    found = []
-    for first, last in _unbroken(valid):
-        if steps is None:
-            found.append((first, last))
-        else:
-            found += [(s, s + steps) for s in range(first, last - steps + 1, steps)]
-    found = np.array([w for w in found if w[1] > w[0]], dtype=int).reshape(-1, 2)
-    if limit is not None and len(found) > limit:
-        found = found[np.linspace(0, len(found) - 1, limit).round().astype(int)]
-    return found
-
-
-def _unbroken(valid: np.ndarray) -> list[tuple[int, int]]:
-    """First and last index of each run of True."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], valid, [False]]).astype(int)))
-    return [(int(a), int(b) - 1) for a, b in edges.reshape(-1, 2)]
 
 
 def replay(
@@ -131,7 +90,7 @@ def replay(
     aligned = [in_robot_order(r, world.robot) for r in recordings]
     for recording in recordings:
         _require(recording, world)
-    spans = [windows(a.valid, world.rate, horizon, limit) for a in aligned]
+    spans = [spans_of(a.valid, world.rate, horizon, limit) for a in aligned]
     jobs = [(i, a, b) for i, found in enumerate(spans) for a, b in found]
     # Windows of like length share a batch, so that little of it is padding.
     order = sorted(range(len(jobs)), key=lambda k: jobs[k][2] - jobs[k][1])
@@ -170,26 +129,14 @@ class _Played:
     steps: int
 
 
-def _play(jobs: list[tuple[int, int, int]], aligned: list[Aligned], world: World) -> list[_Played]:
+def _play(jobs: list[Job], aligned: list[Aligned], world: World) -> list[_Played]:
     """Simulate windows together, each padded to the longest by holding its last target."""
-    longest = max(b - a for _, a, b in jobs)
-    index = [np.minimum(np.arange(a, a + longest), b - 1) for _, a, b in jobs]
-    targets = np.stack([aligned[i].target[k] for (i, _, _), k in zip(jobs, index, strict=True)])
-    history = np.stack([_before(aligned[i].target, a, world.history_steps) for i, a, _ in jobs])
-    start = _join([aligned[i].state[a : a + 1] for i, a, _ in jobs])
-    conditions = [aligned[i].conditions for i, _, _ in jobs]
-    sim = world.rollout(start, targets, history=history, conditions=conditions)
-    return [_Played(sim[n, : b - a + 1], b - a) for n, (_, a, b) in enumerate(jobs)]
-
-
-def _before(target: np.ndarray, start: int, steps: int) -> np.ndarray:
-    """The targets in force before a window, the first one repeated at the start of the clip."""
-    return target[np.clip(np.arange(start - steps, start), 0, None)]
-
-
-def _join(states: list[State]) -> State:
-    names = [n for n, v in vars(states[0]).items() if v is not None]
-    return State(**{n: np.concatenate([getattr(s, n) for s in states]) for n in names})
+    windows = cut(jobs, aligned, world.history_steps, world.rate)
+    sim = world.rollout(
+        windows.start, windows.held, history=windows.history, conditions=windows.conditions
+    )
+    lengths = [int(b - a) for _, a, b in jobs]
+    return [_Played(sim[n, : steps + 1], steps) for n, steps in enumerate(lengths)]
 
 
 def _stack(
@@ -201,14 +148,9 @@ def _stack(
 ) -> Replay:
     """Put the windows of one recording into common arrays, padded and marked unusable."""
     steps = max(p.steps for p in played)
-    index = np.minimum(found[:, :1] + np.arange(steps + 1), found[:, 1:])
+    index = samples(found, 0, steps + 1)
     inside = found[:, :1] + np.arange(steps + 1) <= found[:, 1:]
-    sim = {
-        name: np.stack([_padded(getattr(p.sim, name), steps + 1) for p in played])
-        for name, value in vars(played[0].sim).items()
-        if value is not None
-    }
-    trajectory = Trajectory(**sim)
+    trajectory = Trajectory.stack([p.sim.map(lambda v: _padded(v, steps + 1)) for p in played])
     recorded = aligned.mask[index] & inside[..., None]
     valid = trajectory.valid[..., None]
     return Replay(

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from gapless.measurement import metrics
-from gapless.measurement.replay import Horizon, Replay
+from gapless.measurement.replay import Replay
+from gapless.measurement.spans import Horizon
 from gapless.robots import Kinematics, Robot, TrackingPoint
 from gapless.worlds.world import State
 

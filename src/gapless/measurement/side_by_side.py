@@ -14,7 +14,8 @@ import numpy as np
 
 from gapless.artifact import write_bytes_atomic
 from gapless.errors import DataError, FormatError
-from gapless.measurement.replay import FULL, Horizon, Replay, replay
+from gapless.measurement.replay import Replay, replay
+from gapless.measurement.spans import FULL, Horizon
 from gapless.recordings.recording import Recording
 from gapless.worlds.world import State, World
 

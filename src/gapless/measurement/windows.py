@@ -1,4 +1,4 @@
-"""Fragments: stretches of recordings, replayed from recorded states while a model is fitted."""
+"""Windows: stretches of recordings that are replayed from recorded states."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy.signal import savgol_filter
 
 from gapless.errors import DataError
 from gapless.measurement.alignment import Aligned, Commands, in_robot_order
-from gapless.measurement.replay import Horizon, windows
+from gapless.measurement.spans import Horizon, samples, spans_of
 from gapless.recordings.conditions import Conditions
 from gapless.recordings.recording import Recording, Recordings
 from gapless.robots import Robot
@@ -21,16 +21,23 @@ SMOOTHING_SECONDS = 0.1
 """Length of the cubic that is laid through the encoder readings around a start."""
 
 LONGEST_DELAY = 0.2
-"""Seconds of commands kept from before a fragment."""
+"""Seconds of commands kept from before a window that is fitted."""
+
+
+Job = tuple[int, int, int]
+"""Which recording, and the first and last sample of a span of it."""
 
 
 @dataclass(frozen=True)
-class Fragments:
-    """n stretches of one length; arrays are (n, ...), joints in the robot's order.
+class Windows:
+    """n stretches of recordings; arrays are (n, ...), joints in the robot's order.
+
+    Windows shorter than the arrays are padded by holding their last sample, which weighs nothing.
 
     Attributes:
         start: states at the first sample.
-        commands: (n, H + T, J) the H commands before the start and the T after it.
+        commands: (n, H + T, J) what was commanded, the H before the start and the T after it.
+        targets: (n, H + T, J) the same folded into positions, by the gains in force, rad.
         before: H.
         real: recorded states, (n, T, ...), each the result of a command.
         weight: (n, T, J) 1 where a reading may be compared, 0 elsewhere.
@@ -43,6 +50,7 @@ class Fragments:
 
     start: State
     commands: Commands
+    targets: np.ndarray
     before: int
     real: State
     weight: np.ndarray
@@ -57,21 +65,37 @@ class Fragments:
 
     @property
     def steps(self) -> int:
-        """Control steps of each."""
+        """T."""
         return self.weight.shape[1]
 
     @property
     def seconds(self) -> float:
-        """Of all fragments together."""
+        """Of all windows together."""
         return len(self) * self.steps / self.rate
 
-    def __getitem__(self, which: np.ndarray) -> Fragments:
-        """Some of the fragments."""
+    @property
+    def history(self) -> np.ndarray:
+        """(n, H, J) targets before the start: a delay still brings them into force."""
+        return self.targets[:, : self.before]
+
+    @property
+    def held(self) -> np.ndarray:
+        """(n, T, J) targets from the start on."""
+        return self.targets[:, self.before :]
+
+    @property
+    def states(self) -> State:
+        """(n, T+1, ...) recorded states, the start included."""
+        return State.concatenate([self.start[:, None], self.real], axis=1)
+
+    def __getitem__(self, which: np.ndarray) -> Windows:
+        """Some of the windows."""
         chosen = np.arange(len(self))[which]
         return replace(
             self,
             start=self.start[chosen],
             commands=self.commands[chosen],
+            targets=self.targets[chosen],
             real=self.real[chosen],
             weight=self.weight[chosen],
             base_weight=self.base_weight[chosen],
@@ -79,32 +103,32 @@ class Fragments:
             recording=self.recording[chosen],
         )
 
-    def unloaded(self) -> Fragments:
+    def unloaded(self) -> Windows:
         """The same without the loads the recordings state: a fit is to find them."""
         bare = tuple(replace(c, payloads=None) for c in self.conditions)
         return replace(self, conditions=bare)
 
 
-def fragments_of(
+def windows_of(
     recordings: Recordings,
     robot: Robot,
     horizon: Horizon = 1.0,
     limit: int = 256,
     smooth: bool = True,
-) -> Fragments:
-    """Cut recordings into fragments.
+) -> Windows:
+    """Cut recordings into windows of one length.
 
     Args:
         recordings: of this robot, with commands, at one rate.
         robot: whose joint order is used.
         horizon: seconds of each; recordings shorter than that give none.
-        limit: most fragments kept, spread evenly over the recordings.
+        limit: most windows kept, spread evenly over the recordings.
         smooth: start from a local cubic through the positions, rather than from one noisy
             reading and a velocity differenced from two.
     """
     clips = [recordings[i] for i in range(len(recordings))]
     if limit < 1:
-        raise DataError(f"fragments is {limit}; expected 1 or more")
+        raise DataError(f"windows is {limit}; expected 1 or more")
     if not clips:
         raise DataError("there is no recording to fit; expected a dataset with at least one")
     _require(clips, robot)
@@ -115,16 +139,16 @@ def fragments_of(
     rate = clips[0].rate
     length = _length(horizon, rate, aligned)
     share = max(1, limit // len(clips))
-    spans = [windows(a.valid, rate, length / rate, share) for a in aligned]
-    jobs = [(i, int(first)) for i, found in enumerate(spans) for first, _ in found]
+    spans = [spans_of(a.valid, rate, length / rate, share) for a in aligned]
+    jobs = [(i, int(a), int(b)) for i, found in enumerate(spans) for a, b in found]
     if len(jobs) > limit:
         jobs = [jobs[k] for k in np.linspace(0, len(jobs) - 1, limit).round().astype(int)]
     if not jobs:
         raise DataError(
             f"no recording has an unbroken stretch of {length / rate:g} s; use a shorter --horizon"
         )
-    found = _cut(jobs, aligned, tuple(c.name for c in clips), rate, length)
-    return replace(found, start=_stack([starts[i][at] for i, at in jobs]))
+    before = max(1, int(np.ceil(LONGEST_DELAY * rate)))
+    return cut(jobs, aligned, before, rate, tuple(c.name for c in clips), starts)
 
 
 def _require(clips: Sequence[Recording], robot: Robot) -> None:
@@ -149,7 +173,7 @@ def _require(clips: Sequence[Recording], robot: Robot) -> None:
 
 
 def _length(horizon: Horizon, rate: float, aligned: list[Aligned]) -> int:
-    """Control steps of a fragment; "full" is the length of the shortest recording."""
+    """Control steps of a window; "full" is the length of the shortest recording."""
     if isinstance(horizon, str):
         return min(len(a.valid) for a in aligned) - 1
     if not 0 < float(horizon) < np.inf:
@@ -176,41 +200,43 @@ def _starts(clip: Recording, aligned: Aligned) -> State:
     )
 
 
-def _cut(
-    jobs: list[tuple[int, int]],
-    aligned: list[Aligned],
-    names: tuple[str, ...],
+def cut(
+    jobs: Sequence[Job],
+    aligned: Sequence[Aligned],
+    before: int,
     rate: float,
-    length: int,
-) -> Fragments:
-    before = max(1, int(np.ceil(LONGEST_DELAY * rate)))
-    around = np.arange(-before, length)
-    after = np.arange(1, length + 1)
-    asked = [aligned[i].commands[np.clip(at + around, 0, None)] for i, at in jobs]
-    return Fragments(
-        start=_stack([aligned[i].state[at] for i, at in jobs]),
-        commands=_stack_commands(asked),
+    names: tuple[str, ...] = (),
+    starts: Sequence[State] | None = None,
+) -> Windows:
+    """Windows of the spans of recordings, each padded to the longest.
+
+    Args:
+        jobs: the spans.
+        aligned: the recordings.
+        before: commands kept from before each start.
+        rate: samples a second.
+        names: of the recordings.
+        starts: (T, ...) states of each recording to start from; those that were read by default.
+    """
+    which, spans = [i for i, _, _ in jobs], np.array([(a, b) for _, a, b in jobs])
+    longest = int((spans[:, 1] - spans[:, 0]).max())
+    # The last sample of a span has no command: it is the result of the one before.
+    asked, after = samples(spans - [0, 1], -before, longest), samples(spans, 1, longest + 1)
+    inside = spans[:, :1] + np.arange(1, longest + 1) <= spans[:, 1:]
+    begun = [a.state for a in aligned] if starts is None else starts
+    weight = np.stack([aligned[i].mask[k] for i, k in zip(which, after, strict=True)])
+    return Windows(
+        start=State.stack([begun[i][a] for i, a, _ in jobs]),
+        commands=Commands.stack(
+            [aligned[i].commands[k] for i, k in zip(which, asked, strict=True)]
+        ),
+        targets=np.stack([aligned[i].target[k] for i, k in zip(which, asked, strict=True)]),
         before=before,
-        real=_stack([aligned[i].state[at + after] for i, at in jobs]),
-        weight=np.stack([aligned[i].mask[at + after].astype(float) for i, at in jobs]),
-        base_weight=np.array([float(aligned[i].base == "logged") for i, _ in jobs]),
-        conditions=tuple(aligned[i].conditions for i, _ in jobs),
-        recording=np.array([i for i, _ in jobs]),
+        real=State.stack([aligned[i].state[k] for i, k in zip(which, after, strict=True)]),
+        weight=(weight & inside[..., None]).astype(float),
+        base_weight=np.array([float(aligned[i].base == "logged") for i in which]),
+        conditions=tuple(aligned[i].conditions for i in which),
+        recording=np.array(which),
         names=names,
         rate=rate,
     )
-
-
-def _stack(states: list[State]) -> State:
-    known = [name for name, value in vars(states[0]).items() if value is not None]
-    return State(**{name: np.stack([getattr(s, name) for s in states]) for name in known})
-
-
-def _stack_commands(parts: list[Commands]) -> Commands:
-    columns = []
-    for name in ("target", "target_dq", "torque_ff"):
-        found = [getattr(p, name) for p in parts]
-        filler = np.zeros_like(parts[0].target)
-        absent = all(f is None for f in found)
-        columns.append(None if absent else np.stack([filler if f is None else f for f in found]))
-    return Commands(*columns)

@@ -63,7 +63,7 @@ class Balance:
         self._world = MujocoWorld(self._robot, rate, physics_step=physics_step)
         pose = np.tile(robot.joints.default, (1, round(SETTLE_SECONDS * self._world.rate), 1))
         settled = self._reference(self._world.home(), pose)
-        self.start, self._sag = _plain(settled[:, -1]), self._offsets(settled)[0, -1]  # type: ignore[index]
+        self.start, self._sag = settled.at(-1).start(), self._offsets(settled)[0, -1]  # type: ignore[index]
         self._gain = self._regulator()
 
     def _reference(self, start: State, targets: np.ndarray) -> Trajectory:
@@ -163,12 +163,6 @@ def _finer(targets: np.ndarray, times: int) -> np.ndarray:
     return mixed.reshape(len(targets), -1, targets.shape[2])
 
 
-def _plain(state: State) -> State:
-    """Only what a start has."""
-    values = {k: v for k, v in vars(state).items() if k not in ("torque", "temperature", "valid")}
-    return State(**values)
-
-
 def _deviation(state: State, wanted: State) -> np.ndarray:
     """(n, 9 + 2 J) height, tilt, joints, and their speeds; where the robot stands is left out."""
     turn = mul(conj(wanted.base_quat_wxyz), state.base_quat_wxyz)  # type: ignore[arg-type]
@@ -204,13 +198,6 @@ def _deviated(state: State, by: np.ndarray) -> State:
 
 def _trajectory(seen: list[State], world: World) -> Trajectory:
     """Steps in a row as one trajectory; a diverged copy is not valid from when it diverged."""
-    last = seen[-1]
-    shown = {name: getattr(last, name) is not None for name in vars(last)}
-    arrays = {}
-    for name in [name for name, there in shown.items() if there]:
-        rows = [getattr(state, name) for state in seen]
-        rows[0] = np.full_like(rows[1], np.nan) if rows[0] is None else rows[0]
-        arrays[name] = np.stack(rows, axis=1)
     time = np.arange(len(seen)) / world.rate
     at = np.where(world.health.diverged, world.health.at, np.inf)
-    return Trajectory(**arrays, valid=time <= at[:, None])
+    return Trajectory.over_time(seen, time <= at[:, None])

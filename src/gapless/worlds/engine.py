@@ -1,12 +1,13 @@
-"""Packed states through time: the inner loop of MujocoWorld."""
+"""Packed states through time: what the inner loops of all engines share."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Any
 
 import mujoco
 import numpy as np
-from mujoco import rollout as mj_rollout
 
 from gapless.worlds.actuators import Actuators, Motors, PdLaw
 from gapless.worlds.chance import LONGEST
@@ -17,14 +18,8 @@ CHUNK_STEPS = 200
 """Control steps played at once. The solver starts cold after each cut, so the cuts must not depend
 on how many copies there are: a copy moves the same in every batch."""
 
-BUFFER_BYTES = 96 * 2**20
-"""Physics states kept at once: of so many copies as fit."""
-
 RUNAWAY = 1e6
 """A state beyond this (rad, rad/s, m) is no motion of a robot; NaN fails the same test."""
-
-CONTROL = int(mujoco.mjtState.mjSTATE_CTRL)
-CONTROL_AND_TORQUE = CONTROL | int(mujoco.mjtState.mjSTATE_QFRC_APPLIED)
 
 
 @dataclass
@@ -46,8 +41,8 @@ class PackedTrajectory:
     motors: Motors | None
 
 
-class Engine:
-    """A thread pool over mujoco.rollout, with the actuator effects MuJoCo lacks.
+class Engine(ABC):
+    """Plays targets: commands, delays, actuators and validity; the physics is a subclass's.
 
     Args:
         model: the nominal model; the models of copies must have its sizes.
@@ -55,7 +50,6 @@ class Engine:
         effects: resolved to (J,) arrays.
         rate: control steps per second.
         substeps: physics steps per control step.
-        threads: size of the pool.
     """
 
     def __init__(
@@ -65,35 +59,19 @@ class Engine:
         effects: Effects,
         rate: float,
         substeps: int,
-        threads: int,
     ) -> None:
         self.model, self.layout, self.effects = model, layout, effects
         self.rate, self.substeps = rate, substeps
-        self.pool = mj_rollout.Rollout(nthread=threads if threads > 1 else 0)
-        self.data = [mujoco.MjData(model) for _ in range(threads)]
         self.friction_cap = self._stable_friction_slope()
-        self._memory: dict[str, np.ndarray] = {}
-
-    def _reused(self, name: str, *shape: int) -> np.ndarray:
-        """An array of this shape in memory that is kept: fresh pages cost as much as physics."""
-        size = int(np.prod(shape))
-        if self._memory.get(name, np.empty(0)).size < size:
-            self._memory[name] = np.empty(size)
-        return self._memory[name][:size].reshape(shape)
 
     @property
     def history_steps(self) -> int:
         """Earlier targets that a command delay still brings into force."""
         return history_steps(self.effects, self.rate)
 
-    def actuators(self, models: list[mujoco.MjModel], effects: Effects) -> Actuators:
-        """The actuators of these copies; friction and damping are the engine's own."""
-        law = PdLaw(
-            kp=np.array([m.actuator_gainprm[:, 0] for m in models]),
-            kd=np.array([-m.actuator_biasprm[:, 2] for m in models]),
-            effort=np.array([effort_limits(m) for m in models]),
-        )
-        return Actuators(effects, law, self.model.opt.timestep, self.friction_cap)
+    @abstractmethod
+    def actuators(self, models: list[Any], effects: Effects) -> Actuators:
+        """The actuators of these copies."""
 
     def play(
         self,
@@ -101,7 +79,7 @@ class Engine:
         targets: np.ndarray,
         torques: np.ndarray | None,
         history: np.ndarray,
-        models: list[mujoco.MjModel],
+        models: list[Any],
         motors: Motors | None = None,
         late: np.ndarray | None = None,
         effects: Effects | None = None,
@@ -125,10 +103,7 @@ class Engine:
             part = slice(first, min(first + CHUNK_STEPS, steps))
             control = self._control(targets, history, late, part, effects)
             push = None if torques is None else np.repeat(torques[:, part], self.substeps, 1)
-            if effects.needs_torque:
-                self._advance_with_effects(actuators, models, played, part, control, push)
-            else:
-                self._advance(actuators, models, played, part, control, push)
+            self._advance(actuators, models, played, part, control, push)
         played.valid = self._validity(played.packed)
         return played
 
@@ -164,89 +139,32 @@ class Engine:
         return control - bias[..., None, :] if bias.any() else control
 
     def _validity(self, out: np.ndarray) -> np.ndarray:
-        """mujoco.rollout freezes a copy at its first warning: its clock then stands still."""
+        """Engines freeze a copy that diverges: its clock then stands still."""
         expected = out[:, :1, 0] + np.arange(out.shape[1]) / self.rate
         good = np.isclose(out[..., 0], expected, rtol=0, atol=self.model.opt.timestep / 2)
         good &= (np.abs(out) < RUNAWAY).all(axis=-1)
         return np.logical_and.accumulate(good, axis=1)
 
+    @abstractmethod
     def _advance(
         self,
         actuators: Actuators,
-        models: list[mujoco.MjModel],
+        models: list[Any],
         played: PackedTrajectory,
         part: slice,
         control: np.ndarray,
         push: np.ndarray | None,
     ) -> None:
-        """Native actuators only: one threaded call, every substeps-th state."""
-        spec, given, start = CONTROL, control, played.packed[:, part.start]
-        if push is not None:
-            given = np.concatenate([control, self._on_dofs(push)], axis=2)
-            spec = CONTROL_AND_TORQUE
-        kept = played.packed[:, part.start + 1 : part.stop + 1]
-        block = max(1, BUFFER_BYTES // (control.shape[1] * self.layout.size * 8))
-        for first in range(0, len(start), block):
-            some = slice(first, first + block)
-            states = self._reused("states", *given[some].shape[:2], self.layout.size)
-            self.pool.rollout(
-                models[some], self.data, start[some], given[some], control_spec=spec, state=states
-            )
-            kept[some] = states[:, self.substeps - 1 :: self.substeps]
-        held = control[:, self.substeps - 1 :: self.substeps]
-        q, dq = kept[..., self.layout.q], kept[..., self.layout.dq]
-        law = actuators.law.per_sample()
-        played.torque[:, part.start + 1 : part.stop + 1] = law.torque(held - q, dq)
+        """Fill in some control steps.
 
-    def _advance_with_effects(
-        self,
-        actuators: Actuators,
-        models: list[mujoco.MjModel],
-        played: PackedTrajectory,
-        part: slice,
-        control: np.ndarray,
-        push: np.ndarray | None,
-    ) -> None:
-        """One call a physics step, with the torque of the effects computed between them."""
-        columns, joints = (self.layout.q, self.layout.dq), control.shape[2]
-        now = played.packed[:, part.start].copy()
-        q, dq = (now[:, c] for c in columns)
-        both = np.zeros((len(now), 1, joints + self.model.nv))
-        state = np.empty((len(now), 1, self.layout.size))
-        motors = played.motors or Motors.unset(actuators.effects.ambient, len(now), None)
-        actuators.begin(control[:, 0], q, dq, motors)
-        for k in range(control.shape[1]):
-            native = actuators.law.torque(control[:, k] - q, dq)
-            extra = actuators.torque(control[:, k], q, dq, motors) - native
-            both[:, 0, :joints] = control[:, k]
-            both[:, 0, joints + self.layout.dof] = extra if push is None else extra + push[:, k]
-            lost = ~np.isfinite(both[:, 0]).all(axis=1)
-            if lost.any():  # MuJoCo would take a NaN for zero: the copy must not look alive
-                both[lost], now[lost] = 0.0, np.nan
-            self.pool.rollout(
-                models,
-                self.data,
-                now,
-                both,
-                control_spec=CONTROL_AND_TORQUE,
-                nstep=1,
-                state=state,
-                skip_checks=k > 0,  # the sizes cannot change from step to step
-            )
-            now[:] = state[:, 0]
-            q, dq = (now[:, c] for c in columns)
-            if (k + 1) % self.substeps == 0:
-                row = part.start + (k + 1) // self.substeps
-                sample = actuators.motor_torque(control[:, k], q, dq, motors)
-                played.packed[:, row], played.torque[:, row] = now, sample[0]
-                if played.temperature is not None:
-                    played.temperature[:, row] = motors.temperature
-        played.motors = motors
-
-    def _on_dofs(self, joint_torque: np.ndarray) -> np.ndarray:
-        forces = np.zeros((*joint_torque.shape[:-1], self.model.nv))
-        forces[..., self.layout.dof] = joint_torque
-        return forces
+        Args:
+            actuators: of the copies, with the effects in force.
+            models: one a copy.
+            played: states, torques and motors up to the start of the part.
+            part: control steps.
+            control: (n, substeps · steps, J) true positions to hold at each physics step.
+            push: (n, substeps · steps, J) extra joint torques, or None.
+        """
 
     def _stable_friction_slope(self) -> np.ndarray:
         """The inertia a joint has for itself, per step: explicit friction then only slows it.
@@ -278,6 +196,15 @@ def history_steps(effects: Effects, rate: float) -> int:
     """Earlier targets that the delays of some effects still bring into force."""
     seconds = (effects.delay + LONGEST * effects.jitter).max(initial=0.0)
     return int(np.ceil(seconds * rate - 1e-9))
+
+
+def law_of(models: list[mujoco.MjModel]) -> PdLaw:
+    """The PD law of the motors of copies, (n, J)."""
+    return PdLaw(
+        kp=np.array([m.actuator_gainprm[:, 0] for m in models]),
+        kd=np.array([-m.actuator_biasprm[:, 2] for m in models]),
+        effort=np.array([effort_limits(m) for m in models]),
+    )
 
 
 def effort_limits(model: mujoco.MjModel) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import mujoco
 
@@ -19,15 +20,30 @@ class Models:
     """Models of one robot, made once for each payload and set of gains.
 
     Args:
-        robot: the nominal robot.
-        timestep: of the physics, s.
+        robot: whose models they are.
+        rewriter: of a robot that differs from it in figures only.
     """
 
-    def __init__(self, robot: Robot, timestep: float) -> None:
-        self._robot = robot
-        self.rewriter = Rewriter(robot, timestep)
-        self.nominal = self.rewriter.compiled
+    def __init__(self, robot: Robot, rewriter: Rewriter) -> None:
+        self._robot, self._rewriter = robot, rewriter
         self._kept: dict[tuple, mujoco.MjModel] = {}
+
+    @classmethod
+    def compile(cls, robot: Robot, timestep: float) -> Models:
+        """Models of a robot that is compiled now, with this physics step, s."""
+        rewriter = Rewriter(robot, timestep)
+        made = cls(robot, rewriter)
+        made.nominal = rewriter.compiled
+        return made
+
+    def of_robot(self, robot: Robot) -> Models:
+        """The models of a robot that differs in figures only; nothing is compiled for them."""
+        return Models(robot, self._rewriter)
+
+    @cached_property
+    def nominal(self) -> mujoco.MjModel:
+        """The model of a copy without conditions of its own."""
+        return self._rewriter.model(self._robot)
 
     def of_copies(
         self, copies: int, conditions: Sequence[Conditions] | None
@@ -49,5 +65,5 @@ class Models:
             robot = self._robot.with_payloads(payloads).with_gains(conditions.gains)
             if len(self._kept) >= MODELS_KEPT:
                 self._kept.pop(next(iter(self._kept)))
-            self._kept[key] = self.rewriter.model(robot)
+            self._kept[key] = self._rewriter.model(robot)
         return self._kept[key]

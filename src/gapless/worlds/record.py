@@ -38,8 +38,8 @@ def record(
             "use a smaller physics_step, more armature, or a gentler motion"
         )
     # Sample t is the state before target[t] acts; the state after the last target has none.
-    arrays = {k: v[0, :-1] for k, v in vars(played).items() if v is not None and k != "valid"}
-    q = arrays.pop("q")
+    arrays = played[0, :-1].fields
+    q, _ = arrays.pop("q"), arrays.pop("valid")
     return Recording(
         name=name,
         joints=world.robot.joints.names,

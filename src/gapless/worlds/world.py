@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -14,7 +14,8 @@ from gapless.errors import SimulationError
 from gapless.recordings.conditions import Conditions
 from gapless.robots import Robot
 
-T = TypeVar("T", bound="State")
+START = ("q", "dq", "base_pos", "base_quat_wxyz", "base_lin_vel_w", "base_ang_vel_b")
+"""The fields of a state that a simulation can start from."""
 
 
 @dataclass(frozen=True)
@@ -45,10 +46,54 @@ class State:
     def __len__(self) -> int:
         return len(self.q)
 
-    def __getitem__(self: T, which: object) -> T:
+    def __getitem__(self, which: object) -> Self:
         """The same state for some copies (index, slice or mask on the first axis)."""
-        picked = {f.name: getattr(self, f.name) for f in fields(self)}
-        return replace(self, **{k: v if v is None else v[which] for k, v in picked.items()})  # type: ignore[index]
+        return self.map(lambda array: array[which])  # type: ignore[index]
+
+    @property
+    def fields(self) -> dict[str, np.ndarray]:
+        """The arrays that are there, by name, in the order of the attributes."""
+        both = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {name: array for name, array in both.items() if array is not None}
+
+    @classmethod
+    def concatenate(cls, states: Sequence[State], axis: int = 0) -> Self:
+        """Batches as one batch; what one of them lacks is left out."""
+        return cls._joined(states, lambda arrays: np.concatenate(arrays, axis))
+
+    @classmethod
+    def stack(cls, states: Sequence[State], axis: int = 0) -> Self:
+        """States along a new axis; what one of them lacks is left out."""
+        return cls._joined(states, lambda arrays: np.stack(arrays, axis))
+
+    @classmethod
+    def _joined(
+        cls, states: Sequence[State], join: Callable[[list[np.ndarray]], np.ndarray]
+    ) -> Self:
+        found = [state.fields for state in states]
+        names = [f.name for f in fields(cls) if all(f.name in arrays for arrays in found)]
+        return cls(**{name: join([arrays[name] for arrays in found]) for name in names})
+
+    def map(self, function: Callable[[np.ndarray], np.ndarray]) -> Self:
+        """The same with a function applied to every array that is there."""
+        return replace(self, **{name: function(array) for name, array in self.fields.items()})
+
+    def start(self) -> State:
+        """Only what a simulation can start from: without torque and temperature."""
+        return State(**{name: getattr(self, name) for name in START})
+
+    def completed(self, other: State) -> Self:
+        """The same, with what is not there as another state has it."""
+        mine = {f.name for f in fields(self)} - self.fields.keys()
+        return replace(self, **{k: v for k, v in other.fields.items() if k in mine})
+
+    def with_rows(self, rows: object, other: State) -> Self:
+        """The same with some copies as in another state of so many; NaN where it lacks a field."""
+        changed = {name: np.array(array) for name, array in self.fields.items()}
+        for name, array in changed.items():
+            new = getattr(other, name)
+            array[rows] = np.nan if new is None else new  # type: ignore[index]
+        return replace(self, **changed)
 
 
 @dataclass(frozen=True)
@@ -60,6 +105,17 @@ class Trajectory(State):
     """
 
     valid: np.ndarray = None  # type: ignore[assignment]
+
+    @classmethod
+    def over_time(cls, states: Sequence[State], valid: np.ndarray) -> Trajectory:
+        """T+1 states that followed each other; what a start lacks (torque) is NaN there."""
+        blank = states[-1].map(lambda array: np.full_like(array, np.nan))
+        seen = State.stack([state.completed(blank) for state in states], axis=1)
+        return cls(**seen.fields, valid=valid)
+
+    def at(self, sample: int) -> State:
+        """The state of all copies at one sample."""
+        return State(**{k: v[:, sample] for k, v in self.fields.items() if k != "valid"})
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ from gapless.corrections.linearised.one_step import (
     torque_targets,
     why_not_dynamics,
 )
-from gapless.corrections.training.training_windows import Windows
+from gapless.corrections.training.training_windows import drawn_windows
+from gapless.measurement.windows import Windows
 from gapless.motions.excitation import multisine
 from gapless.recordings.conditions import Conditions
 from gapless.recordings.recording import Recording
@@ -39,7 +40,7 @@ def nominal(robot: Robot, **settings: object) -> MujocoWorld:
 
 def cut(clips: list[Recording], robot: Robot) -> Windows:
     """Windows of smoothed recordings."""
-    return Windows.drawn(smoothed(clips), robot, 1.0, 100, 0)
+    return drawn_windows(smoothed(clips), robot, 1.0, 100, 0)
 
 
 def slope(found: np.ndarray, want: np.ndarray, weight: np.ndarray) -> float:
@@ -95,7 +96,7 @@ def test_one_step_of_the_right_world_lacks_nothing(pair: Robot) -> None:
     """States that a world recorded itself are where it goes."""
     world = nominal(pair)
     clip = record(world, np.asarray(multisine(pair, 4.0, 50, seed=0)), "a", start=world.home())
-    windows = Windows.drawn([clip], pair, 1.0, 100, 0)
+    windows = drawn_windows([clip], pair, 1.0, 100, 0)
     found = state_targets(world, windows, np.arange(4))
     # A window starts from a smoothed state; all others are as they were recorded.
     assert np.abs(found.output[:, 1:]).max() < 1e-9

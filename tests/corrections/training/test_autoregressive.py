@@ -14,6 +14,7 @@ from gapless.corrections.runtime.correction import Correction
 from gapless.corrections.training import TrainingSession, trainer_of
 from gapless.corrections.training.playing import play
 from gapless.corrections.training.task import Task
+from gapless.corrections.training.training_windows import recorded_signals
 from gapless.corrections.training.untrained import contract_for, untrained
 from gapless.errors import DataError
 from gapless.learning.checkpoint import Checkpoint
@@ -51,7 +52,7 @@ def test_single_steps_lack_what_one_step_targets_say(task: Task, start: Correcti
     signals, found = rolled_out(task.world, windows, start, 1)
     expected = state_targets(task.world, windows, start.contract.columns)
     np.testing.assert_allclose(found.output, expected.output, atol=1e-9)
-    np.testing.assert_allclose(signals["q"], windows.recorded_signals()["q"])
+    np.testing.assert_allclose(signals["q"], recorded_signals(windows)["q"])
 
 
 def test_longer_rollouts_lack_what_the_simulator_left(task: Task, start: Correction) -> None:

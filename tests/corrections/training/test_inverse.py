@@ -11,6 +11,7 @@ from gapless.corrections.linearised.one_step import OutputTargets
 from gapless.corrections.runtime.correction import Correction
 from gapless.corrections.training import TrainingSession, trainer_of
 from gapless.corrections.training.task import Task
+from gapless.corrections.training.training_windows import recorded_signals
 from gapless.corrections.training.untrained import contract_for, untrained
 from gapless.errors import DataError, GaplessError
 from gapless.learning.checkpoint import Checkpoint
@@ -85,7 +86,7 @@ def test_outputs_beyond_the_bound_are_cut_and_counted(task: Task) -> None:
     """A lesson never asks for more than the contract allows; the watcher is told."""
     from gapless.corrections.training.regression import Lesson
 
-    correction, signals = start(task), task.windows(0.2, 8).recorded_signals()
+    correction, signals = start(task), recorded_signals(task.windows(0.2, 8))
     wanted = np.zeros((8, 10, 2))
     wanted[:4] = 1.0
     lesson = Lesson.of(signals, OutputTargets(wanted, np.ones_like(wanted)), correction)

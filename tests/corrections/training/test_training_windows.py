@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gapless.corrections.training.task import Task
-from gapless.corrections.training.training_windows import Windows
+from gapless.corrections.training.training_windows import drawn_windows, recorded_signals
 from gapless.errors import DataError
 from gapless.recordings.recording import Recording
 from gapless.robots import Robot
@@ -32,8 +32,8 @@ def test_no_more_than_asked_for(task: Task) -> None:
 
 def test_signals_are_of_the_moment_the_target_is_given(waves: list[Recording], pair: Robot) -> None:
     """Sample t is the state before target t acts, as a correction sees it in use."""
-    windows = Windows.drawn(waves[:1], pair, 0.5, 5, 0)
-    seen = windows.recorded_signals()
+    windows = drawn_windows(waves[:1], pair, 0.5, 5, 0)
+    seen = recorded_signals(windows)
     wave = waves[0]
     at = [int(np.abs(wave.q - q).sum(axis=1).argmin()) for q in seen["q"][:, 1]]
     assert wave.target is not None
@@ -45,7 +45,7 @@ def test_velocity_commands_are_folded_into_the_target(waves: list[Recording], pa
     """kd·target_dq/kp further, as the drive acts."""
     speed = np.full_like(waves[0].q, 0.5)
     told = replace(waves[0], channels={**waves[0].channels, "target_dq": speed})
-    plain, folded = (Windows.drawn([w], pair, 0.5, 5, 0) for w in (waves[0], told))
+    plain, folded = (drawn_windows([w], pair, 0.5, 5, 0) for w in (waves[0], told))
     moved = 0.5 * pair.joints.kd / pair.joints.kp
     np.testing.assert_allclose(folded.targets - plain.targets, moved + 0 * plain.targets)
 

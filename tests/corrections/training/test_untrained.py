@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from gapless.corrections.training.task import Task
+from gapless.corrections.training.training_windows import recorded_signals
 from gapless.corrections.training.untrained import (
     contract_for,
     corrected_joints,
@@ -29,7 +30,7 @@ def test_a_new_correction_gives_almost_nothing(task: Task, model: str) -> None:
 def test_inputs_are_normalised_by_the_recordings(task: Task) -> None:
     """Mean nought and deviation one, as far as single precision goes."""
     start = untrained(contract_for(task.world, 50, model="mlp"), task)
-    seen = task.windows(1.0, 400, -1).recorded_signals()
+    seen = recorded_signals(task.windows(1.0, 400, -1))
     joints = 2
     mean = start.weights["all.mean"][:joints]
     np.testing.assert_allclose(mean, seen["q"].mean(axis=(0, 1)), atol=1e-4)

@@ -63,7 +63,7 @@ def nominal(robot: Robot, names: tuple[str, ...]) -> np.ndarray:
     return np.array(values)
 
 
-def fragments(robot: Robot, copies: int, steps: int, reach: float) -> tuple[np.ndarray, ...]:
+def windows(robot: Robot, copies: int, steps: int, reach: float) -> tuple[np.ndarray, ...]:
     """Starts, velocities and sinusoidal targets about the default pose."""
     rng, joints = np.random.default_rng(3), len(robot.joints.names)
     q = robot.joints.default + 0.1 * rng.normal(size=(copies, joints))
@@ -75,7 +75,7 @@ def fragments(robot: Robot, copies: int, steps: int, reach: float) -> tuple[np.n
 def make(robot: Robot, names: tuple[str, ...], reach: float, copies: int = 2) -> tuple:
     """A loss whose recording is the robot's own rollout, and that rollout."""
     world = MujocoWorld(robot, 50.0, physics_step=0.004, threads=1)
-    q, dq, targets = fragments(robot, copies, 25, reach)
+    q, dq, targets = windows(robot, copies, 25, reach)
     real = world.rollout(State(q, dq), targets).q[:, 1:]
     timing = {"rate": 50.0, "substeps": world.substeps, "physics_step": world.timestep}
     weight = np.random.default_rng(4).uniform(0.5, 2, real.shape)
@@ -117,7 +117,7 @@ def test_loss_is_half_the_weighted_square_error(robot: Robot, arm: tuple) -> Non
     values = nominal(robot, NAMES)
     values[NAMES.index("kp/lift")] = 25.0
     world = MujocoWorld(robot.with_joints(kp={"lift": 25.0}), 50.0, physics_step=0.004, threads=1)
-    q, dq, targets = fragments(robot, 9, 25, 0.5)
+    q, dq, targets = windows(robot, 9, 25, 0.5)
     error = weight * (world.rollout(State(q, dq), targets).q[:, 1:] - real)
     assert loss(values)[0] == pytest.approx(0.5 * (error**2).sum(), rel=1e-9)
 
@@ -133,21 +133,21 @@ def test_gradient_is_that_of_central_differences(robot: Robot, arm: tuple) -> No
     np.testing.assert_allclose(loss(values)[1], numeric, rtol=1e-4)
 
 
-def test_divergence_names_the_fragment(robot: Robot, arm: tuple) -> None:
+def test_divergence_names_the_window(robot: Robot, arm: tuple) -> None:
     """A mass that no body has ends in an error, not in NaN."""
     values = nominal(robot, NAMES)
     values[0] = -50.0
-    with pytest.raises(SimulationError, match=r"fragment \d of 9 .*mass/tool = -50"):
+    with pytest.raises(SimulationError, match=r"window \d of 9 .*mass/tool = -50"):
         arm[0](values)
 
 
 def test_recorded_positions_may_be_missing_where_they_weigh_nothing(robot: Robot) -> None:
     """NaN is accepted at weight 0 and refused elsewhere."""
-    q, dq, targets = fragments(robot, 2, 3, 0.1)
+    q, dq, targets = windows(robot, 2, 3, 0.1)
     real, weight = targets.copy(), np.ones_like(targets)
     real[1, 2, 0] = np.nan
     timing = {"rate": 50.0, "substeps": 5, "physics_step": 0.004}
-    with pytest.raises(DataError, match="fragment 1 holds NaN"):
+    with pytest.raises(DataError, match="window 1 holds NaN"):
         ReplayLoss(robot, (), q, dq, targets, real, weight, **timing)
     weight[1, 2, 0] = 0.0
     ReplayLoss(robot, (), q, dq, targets, real, weight, **timing)
@@ -169,7 +169,7 @@ def test_unknown_names_are_refused(robot: Robot, name: str, said: str) -> None:
 
 def test_impossible_requests_are_refused(robot: Robot, monkeypatch: pytest.MonkeyPatch) -> None:
     """A free base, steps that do not fit, other shapes, and an installation without JAX."""
-    q, dq, targets = fragments(robot, 2, 3, 0.1)
+    q, dq, targets = windows(robot, 2, 3, 0.1)
     given = (q, dq, targets, targets, targets)
     with pytest.raises(SimulationError, match="do not make a control step"):
         ReplayLoss(robot, (), *given, rate=50.0, substeps=4, physics_step=0.004)

@@ -16,7 +16,7 @@ from gapless.identification.optimisers.gauss_newton import Iterate, gauss_newton
 from gapless.identification.optimisers.gradient_descent import gradient
 from gapless.identification.optimisers.grid import grid
 from gapless.identification.problem.problem import Problem
-from gapless.measurement.windows import fragments_of
+from gapless.measurement.windows import windows_of
 from gapless.motions.excitation import multisine
 from gapless.parameters import apply, parameters_of
 from gapless.recordings.conditions import Conditions
@@ -80,8 +80,8 @@ def asked(arm: Robot, clip: Recording, names: tuple[str, ...] = NAMES, **options
     """The problem of a clip."""
     effects = options.pop("effects", None)
     options = {"loss": "squared", "prior_weight": 0.0} | options
-    fragments = fragments_of([clip], arm, 1.0, smooth=False)
-    return Problem(world_of(arm, effects), parameters_of(arm, names), fragments, **options)
+    windows = windows_of([clip], arm, 1.0, smooth=False)
+    return Problem(world_of(arm, effects), parameters_of(arm, names), windows, **options)
 
 
 def shares(problem: Problem, found: Iterate) -> np.ndarray:
@@ -104,7 +104,7 @@ def test_cma_leaves_global_chance_alone_and_keeps_to_the_bounds(
 ) -> None:
     """A truth outside the bounds is met at the bound."""
     tight = parameters_of(arm, NAMES, bounds={"kp/lift": (28.9, 31.0)})
-    problem = Problem(world_of(arm), tight, fragments_of([clip], arm, 1.0), prior_weight=0.0)
+    problem = Problem(world_of(arm), tight, windows_of([clip], arm, 1.0), prior_weight=0.0)
     np.random.seed(0)
     expected = np.random.RandomState(0).random_sample()
     found = cma_es(problem, np.zeros(2), iterations=20)
@@ -192,7 +192,7 @@ def test_halo_descends(arm: Robot, clip: Recording, monkeypatch: pytest.MonkeyPa
     found = gradient(problem, np.zeros(2), iterations=2, halo=True)
     spread = np.array([p.spread for p in problem.parameters])
     slope = problem.linearised(np.zeros(2)).scores.sum(axis=0) / spread
-    loss_slope = 2 * slope * problem.noise**2 / len(problem.fragments)
+    loss_slope = 2 * slope * problem.noise**2 / len(problem.windows)
     moved = problem.values(found.z) - [p.prior for p in problem.parameters]
     np.testing.assert_allclose(moved, -np.array([0.03, 2e-4]) * loss_slope, rtol=0.02)
     with pytest.raises(GaplessError, match=r"no learning rate for kp/lift"):
@@ -206,7 +206,7 @@ def test_gradient_goes_back_from_a_divergence(
 
     def walled(z: np.ndarray) -> tuple[float, np.ndarray]:
         if z[0] > 0.5:
-            raise SimulationError("fragment 0 diverged")
+            raise SimulationError("window 0 diverged")
         return float(0.5 * ((z - 0.45) ** 2).sum()), z - 0.45
 
     monkeypatch.setattr(gradient_module, "_slope", lambda _: walled)

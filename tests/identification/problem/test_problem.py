@@ -11,7 +11,7 @@ from gapless.errors import GaplessError, ModelError, NameMismatchError
 from gapless.identification.problem.losses import KNEE, LOSSES
 from gapless.identification.problem.problem import RUNAWAY_ERROR, Problem
 from gapless.identification.problem.residuals import compared_points
-from gapless.measurement.windows import Fragments, fragments_of
+from gapless.measurement.windows import Windows, windows_of
 from gapless.motions.excitation import multisine
 from gapless.parameters import Parameter, apply, parameters_of
 from gapless.recordings.conditions import Conditions
@@ -52,27 +52,27 @@ def clip(world: MujocoWorld, parameters: list[Parameter], truth: np.ndarray) -> 
 
 
 @pytest.fixture(scope="module")
-def fragments(clip: Recording, so101: Robot) -> Fragments:
+def windows(clip: Recording, so101: Robot) -> Windows:
     """Half-second pieces that start from exact states."""
-    return fragments_of([clip], so101, 0.5, smooth=False)
+    return windows_of([clip], so101, 0.5, smooth=False)
 
 
 @pytest.fixture(scope="module")
-def problem(world: MujocoWorld, parameters: list[Parameter], fragments: Fragments) -> Problem:
+def problem(world: MujocoWorld, parameters: list[Parameter], windows: Windows) -> Problem:
     """Errors in milliradians, priors left out."""
-    return Problem(world, parameters, fragments, prior_weight=0.0)
+    return Problem(world, parameters, windows, prior_weight=0.0)
 
 
 @pytest.mark.parametrize("objective", ["joints", "bodies"])
 def test_the_truth_has_no_error(
     world: MujocoWorld,
     parameters: list[Parameter],
-    fragments: Fragments,
+    windows: Windows,
     truth: np.ndarray,
     objective: str,
 ) -> None:
     """Replayed in the true figures, exact recordings give what was recorded."""
-    problem = Problem(world, parameters, fragments, objective=objective, prior_weight=0.0)
+    problem = Problem(world, parameters, windows, objective=objective, prior_weight=0.0)
     found = problem.residuals(np.array([truth, 0 * truth]))
     assert np.abs(found[0]).max() * problem.noise < 1e-6
     assert problem.rms(found[1]) > 3e-4
@@ -131,35 +131,35 @@ def test_quick_slopes_are_close_to_full_ones(problem: Problem) -> None:
 
 
 def test_quick_slopes_of_a_link_are_not_those_of_a_joint_with_its_name(
-    world: MujocoWorld, fragments: Fragments
+    world: MujocoWorld, windows: Windows
 ) -> None:
     """The arm has a joint and a link called gripper; a mass moves every joint."""
     names = ["mass/gripper", "mass/wrist", "kp/gripper", "kp/wrist_flex"]
-    problem = Problem(world, parameters_of(world.robot, names), fragments)
+    problem = Problem(world, parameters_of(world.robot, names), windows)
     full, quick = (problem.linearised(np.zeros(4), own=own) for own in (False, True))
     np.testing.assert_array_equal(quick.slope[..., :2], full.slope[..., :2])
 
 
 def test_bodies_have_no_quick_slopes(
-    world: MujocoWorld, parameters: list[Parameter], fragments: Fragments
+    world: MujocoWorld, parameters: list[Parameter], windows: Windows
 ) -> None:
     """A body moves with many joints, so all slopes are formed."""
-    problem = Problem(world, parameters[:3], fragments, objective="bodies")
+    problem = Problem(world, parameters[:3], windows, objective="bodies")
     full, quick = (problem.linearised(np.zeros(3), own=own) for own in (False, True))
     np.testing.assert_array_equal(quick.slope, full.slope)
 
 
 def test_priors_and_boxes_add_what_they_say(
-    world: MujocoWorld, parameters: list[Parameter], fragments: Fragments
+    world: MujocoWorld, parameters: list[Parameter], windows: Windows
 ) -> None:
     """A prior adds half its squared distance; a box nothing inside, half a square outside."""
-    bare = Problem(world, parameters, fragments, prior_weight=0.0)
+    bare = Problem(world, parameters, windows, prior_weight=0.0)
     z = np.linspace(-1, 1, len(parameters))[None]
-    zero = np.zeros((1, len(bare.fragments), bare.residuals(z).shape[2]))
-    with_prior = Problem(world, parameters, fragments, prior_weight=2.0)
+    zero = np.zeros((1, len(bare.windows), bare.residuals(z).shape[2]))
+    with_prior = Problem(world, parameters, windows, prior_weight=2.0)
     assert bare.costs_of(z, zero)[0] == 0
     assert with_prior.costs_of(z, zero)[0] == pytest.approx((z**2).sum())
-    boxed = Problem(world, parameters, fragments, prior_weight=0.0, boxes={"damping": (0.8, 1.2)})
+    boxed = Problem(world, parameters, windows, prior_weight=0.0, boxes={"damping": (0.8, 1.2)})
     at = [i for i, p in enumerate(parameters) if p.kind == "damping"]
     # The spread of damping is its figure, so that the box is 0.2 wide in z.
     inside, outside = np.zeros((1, len(bare))), np.zeros((1, len(bare)))
@@ -168,15 +168,15 @@ def test_priors_and_boxes_add_what_they_say(
     assert boxed.costs_of(outside, zero)[0] == pytest.approx(0.5 * 0.3**2)
     behind = parameters_of(world.robot, "com_x/upper_arm")
     assert behind[0].prior < 0
-    boxed = Problem(world, behind, fragments, boxes={"com_x": (0.8, 1.2)})
+    boxed = Problem(world, behind, windows, boxes={"com_x": (0.8, 1.2)})
     assert boxed.prior_cost(np.zeros((1, 1)))[0] == 0
 
 
 def test_slopes_of_priors_and_boxes_are_those_of_their_cost(
-    world: MujocoWorld, parameters: list[Parameter], fragments: Fragments
+    world: MujocoWorld, parameters: list[Parameter], windows: Windows
 ) -> None:
     """Gradient and curvature by differences of the cost."""
-    problem = Problem(world, parameters, fragments, boxes={"damping": (0.8, 1.2)})
+    problem = Problem(world, parameters, windows, boxes={"damping": (0.8, 1.2)})
     z = np.random.default_rng(0).normal(size=len(problem))
     gradient, curvature = problem.prior_slope(z)
     size = 1e-4
@@ -185,14 +185,14 @@ def test_slopes_of_priors_and_boxes_are_those_of_their_cost(
     np.testing.assert_allclose(curvature, (up - 2 * here + down) / size**2, atol=1e-4)
 
 
-def test_diverging_candidates_have_a_finite_cost(so101: Robot, fragments: Fragments) -> None:
+def test_diverging_candidates_have_a_finite_cost(so101: Robot, windows: Windows) -> None:
     """A gain that no physics step can follow counts as a large error, not as NaN."""
     light = so101.with_joints(armature=1e-6, damping=0.0, effort=np.inf)
     world = MujocoWorld(light, physics_step=0.02)
     wild = parameters_of(light, ["kp/all"], bounds={"kp/all": (0.1, 1e9)})
-    problem = Problem(world, wild, fragments)
+    problem = Problem(world, wild, windows)
     z = np.array([[problem.z_of(np.array([v]))[0]] for v in (17.8, 1e8)])
-    played = problem.simulator.play(fragments, problem.values(z))
+    played = problem.simulator.play(windows, problem.values(z))
     assert not played.valid[1].all()
     found = problem.residuals(z)
     assert np.isfinite(found).all() and np.isfinite(problem.costs(z)).all()
@@ -201,26 +201,26 @@ def test_diverging_candidates_have_a_finite_cost(so101: Robot, fragments: Fragme
 
 
 def test_masked_readings_cost_nothing(
-    world: MujocoWorld, parameters: list[Parameter], fragments: Fragments
+    world: MujocoWorld, parameters: list[Parameter], windows: Windows
 ) -> None:
     """Whatever stands there."""
-    weight, q = fragments.weight.copy(), fragments.real.q.copy()
+    weight, q = windows.weight.copy(), windows.real.q.copy()
     weight[0, :, 2], q[0, :, 2] = 0.0, np.nan
-    spoilt = replace(fragments, weight=weight, real=replace(fragments.real, q=q))
+    spoilt = replace(windows, weight=weight, real=replace(windows.real, q=q))
     z = np.zeros((1, len(parameters)))
-    whole, part = (Problem(world, parameters, f).residuals(z)[0] for f in (fragments, spoilt))
+    whole, part = (Problem(world, parameters, f).residuals(z)[0] for f in (windows, spoilt))
     kept = np.broadcast_to(weight.reshape(whole.shape), whole.shape) > 0
     np.testing.assert_array_equal(part[kept], whole[kept])
     assert not part[~kept].any()
 
 
 def test_a_missing_reading_leaves_a_whole_pose_out(
-    world: MujocoWorld, parameters: list[Parameter], fragments: Fragments
+    world: MujocoWorld, parameters: list[Parameter], windows: Windows
 ) -> None:
     """Bodies cannot be placed without one of their joints."""
-    weight = fragments.weight.copy()
+    weight = windows.weight.copy()
     weight[0, 3, 2] = 0.0
-    problem = Problem(world, parameters, replace(fragments, weight=weight), objective="bodies")
+    problem = Problem(world, parameters, replace(windows, weight=weight), objective="bodies")
     found = problem.residuals(np.zeros((1, len(parameters))))[0].reshape(len(weight), 25, -1)
     assert not found[0, 3].any() and found[0, 4].any() and found[1, 3].any()
 
@@ -230,7 +230,7 @@ def test_the_upper_body_counts_more() -> None:
     robot = Robot.load("g1", mount="fixed", lock=["wrists", "waist"])
     world = MujocoWorld(robot)
     clip = record(world, multisine(robot, 1.0, 50, seed=0), "m0", start=world.home())
-    pieces = fragments_of([clip], robot, 0.5, smooth=False)
+    pieces = windows_of([clip], robot, 0.5, smooth=False)
     moved = replace(pieces, real=replace(pieces.real, q=pieces.real.q + 0.01))
     problem = Problem(world, parameters_of(robot, "kp/all"), moved, objective="bodies")
     place, points = Kinematics.of(robot).points, compared_points(robot)
@@ -247,13 +247,13 @@ def test_the_upper_body_counts_more() -> None:
 def test_a_load_that_is_looked_for_is_not_told(world: MujocoWorld, clip: Recording) -> None:
     """A fit of the load ignores the one a recording states; other fits use it."""
     told = replace(clip, conditions=Conditions(payloads={"gripper": Payload(0.3)}))
-    pieces = fragments_of([told], world.robot, 0.5)
+    pieces = windows_of([told], world.robot, 0.5)
     robot = world.robot
     finds = Problem(world, parameters_of(robot, ["payload/gripper"]), pieces)
     uses = Problem(world, parameters_of(robot, ["kp/all"]), pieces)
-    assert {c.payloads for c in finds.fragments.conditions} == {None}
-    assert uses.fragments.conditions[0].payloads == {"gripper": Payload(0.3)}
-    assert {c.payloads for c in finds.on(pieces).fragments.conditions} == {None}
+    assert {c.payloads for c in finds.windows.conditions} == {None}
+    assert uses.windows.conditions[0].payloads == {"gripper": Payload(0.3)}
+    assert {c.payloads for c in finds.on(pieces).windows.conditions} == {None}
     at = finds.z_of(np.array([0.3]))[None]
     np.testing.assert_allclose(finds.residuals(at), uses.residuals(np.zeros((1, 1))), atol=1e-6)
 
@@ -294,17 +294,17 @@ def test_robust_losses_forget_what_is_far_off() -> None:
 
 
 def test_wrong_settings_are_refused(
-    world: MujocoWorld, parameters: list[Parameter], fragments: Fragments
+    world: MujocoWorld, parameters: list[Parameter], windows: Windows
 ) -> None:
     """With what there is to choose from."""
     with pytest.raises(NameMismatchError, match=r"unknown loss 'hubert'.*'huber'"):
-        Problem(world, parameters, fragments, loss="hubert")
+        Problem(world, parameters, windows, loss="hubert")
     with pytest.raises(NameMismatchError, match=r"unknown objective.*Known: joints, bodies"):
-        Problem(world, parameters, fragments, objective="torques")
+        Problem(world, parameters, windows, objective="torques")
     with pytest.raises(GaplessError, match="noise is 0"):
-        Problem(world, parameters, fragments, noise=0)
+        Problem(world, parameters, windows, noise=0)
     with pytest.raises(NameMismatchError, match="unknown parameter 'mass'"):
-        Problem(world, parameters, fragments, boxes={"mass": (0.8, 1.2)})
+        Problem(world, parameters, windows, boxes={"mass": (0.8, 1.2)})
 
 
 def test_bodies_of_a_free_robot_need_a_base() -> None:
@@ -312,7 +312,7 @@ def test_bodies_of_a_free_robot_need_a_base() -> None:
     free = Robot.load("g1", mount="free", lock=["arms", "waist"])
     world = MujocoWorld(free)
     clip = record(world, np.tile(free.joints.default, (30, 1)), "m0", start=world.home())
-    pieces = fragments_of([clip], free, 0.2)
+    pieces = windows_of([clip], free, 0.2)
     Problem(world, parameters_of(free, "floor_friction"), pieces, objective="bodies")
     bare = replace(pieces, real=replace(pieces.real, base_pos=None))
     with pytest.raises(ModelError, match="need a base pose"):

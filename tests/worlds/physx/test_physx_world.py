@@ -13,6 +13,7 @@ from gapless.motions.excitation import multisine
 from gapless.recordings.conditions import Conditions
 from gapless.robots import Robot
 from gapless.worlds import Effects, MujocoWorld, World
+from gapless.worlds.engine_world import EngineWorld
 
 pytest.importorskip("sapien", reason="needs the extra: pip install 'gapless[physx]'")
 
@@ -54,6 +55,18 @@ def motions(robot: Robot, copies: int = 2, seconds: float = 0.4) -> np.ndarray:
 def standing() -> Robot:
     """A G1 on the floor, where contacts could be remembered."""
     return Robot.load("g1", mount="free")
+
+
+def test_engines_are_siblings(standing: Robot) -> None:
+    """What asks for MuJoCo's own means is not given PhysX; what both can do, both are asked."""
+    fixed = replace(standing, mount="fixed")
+    physx, mujoco = PhysxWorld(fixed), MujocoWorld(fixed)
+    assert isinstance(physx, World)
+    assert isinstance(physx, EngineWorld)
+    assert isinstance(mujoco, EngineWorld)
+    assert not isinstance(physx, MujocoWorld)
+    assert type(physx.variant(rate=25)) is PhysxWorld
+    assert type(mujoco.at_rate(25)) is MujocoWorld
 
 
 def test_is_a_world(arms: Robot) -> None:

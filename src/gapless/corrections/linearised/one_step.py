@@ -18,14 +18,14 @@ import numpy as np
 from scipy.ndimage import minimum_filter1d
 from scipy.signal import savgol_filter
 
-from gapless.corrections.linearised.slopes import COPIES, STATE_FIELDS, Trajectories, slopes
+from gapless.corrections.linearised.slopes import COPIES, Trajectories, slopes
 from gapless.corrections.linearised.tangent import difference, joint_columns
-from gapless.corrections.training.training_windows import Windows
 from gapless.identification.torques.inverse_dynamics import NEAR_LIMIT, ORDER, SLOW
 from gapless.identification.torques.regressor import regressor
 from gapless.measurement.alignment import gains_of
+from gapless.measurement.windows import Windows
 from gapless.recordings.recording import Recording
-from gapless.worlds.mujoco_world import MujocoWorld
+from gapless.worlds.engine_world import EngineWorld
 from gapless.worlds.world import State, World
 
 BAND = 10.0
@@ -74,7 +74,7 @@ def why_not_dynamics(world: World) -> str:
     """Why the equation of motion alone cannot give torques in a world; empty where it can."""
     if world.robot.mount == "free":
         return f"{world.robot.name!r} stands free, and the floor's forces are not recorded"
-    if not isinstance(world, MujocoWorld):
+    if not isinstance(world, EngineWorld):
         return f"a {type(world).__name__} does not tell its actuators' law"
     if world.effects.needs_torque:
         return "its actuators have friction, play or limits that depend on more than the PD law"
@@ -82,7 +82,7 @@ def why_not_dynamics(world: World) -> str:
 
 
 def torque_targets(
-    world: MujocoWorld, windows: Windows, columns: np.ndarray, band: float = BAND
+    world: EngineWorld, windows: Windows, columns: np.ndarray, band: float = BAND
 ) -> OutputTargets:
     """Torque that the world lacks: inverse dynamics of the recording less the PD law's torque.
 
@@ -92,7 +92,7 @@ def torque_targets(
         columns: joints.
         band: Hz that the recordings were smoothed to; the commands are smoothed alike.
     """
-    joints, rate = world.robot.joints, windows.fragments.rate
+    joints, rate = world.robot.joints, windows.rate
     q = windows.states.q
     dq, ddq = (
         np.asarray(savgol_filter(q, 2 * EDGE + 1, ORDER, d, 1 / rate, axis=1)) for d in (1, 2)
@@ -105,15 +105,15 @@ def torque_targets(
     known[:, :EDGE] = known[:, -EDGE:] = False
     # An output acts from one sample to the next.
     middle = (lacking[:, 1:] + lacking[:, :-1]) / 2
-    weight = windows.fragments.weight * known[:, 1:] * known[:, :-1]
+    weight = windows.weight * known[:, 1:] * known[:, :-1]
     return OutputTargets(middle[..., columns], weight[..., columns])
 
 
 def _inverse_dynamics(
-    world: MujocoWorld, windows: Windows, q: np.ndarray, dq: np.ndarray, ddq: np.ndarray
+    world: EngineWorld, windows: Windows, q: np.ndarray, dq: np.ndarray, ddq: np.ndarray
 ) -> np.ndarray:
     """(n, T+1, J) torque that moves the links, under the load of each window."""
-    told = windows.fragments.conditions
+    told = windows.conditions
     loads = [world.robot.payloads if c.payloads is None else c.payloads for c in told]
     torque = np.empty_like(q)
     for load in {str(sorted(x.items())): x for x in loads}.values():
@@ -125,13 +125,13 @@ def _inverse_dynamics(
 
 
 def _law(
-    world: MujocoWorld, windows: Windows, q: np.ndarray, dq: np.ndarray, band: float
+    world: EngineWorld, windows: Windows, q: np.ndarray, dq: np.ndarray, band: float
 ) -> np.ndarray:
     """(n, T+1, J) torque of the PD law in the mean from half a step before a sample to half after.
 
     A target is held for a step and acts a delay late: that mean lies between two targets.
     """
-    rate, targets = windows.fragments.rate, windows.targets
+    rate, targets = windows.rate, windows.targets
     width = 2 * _half(rate, band) + 1
     if targets.shape[1] > width:
         targets = np.asarray(savgol_filter(targets, width, ORDER, axis=1))
@@ -141,7 +141,7 @@ def _law(
     first = np.clip(np.floor(at).astype(int), 0, targets.shape[1] - 2)
     part, each = np.clip(at - first, 0.0, 1.0), np.arange(q.shape[-1])
     held = (1 - part) * targets[:, first, each] + part * targets[:, first + 1, each]
-    gains = [gains_of(c, world.robot) for c in windows.fragments.conditions]
+    gains = [gains_of(c, world.robot) for c in windows.conditions]
     kp, kd = (np.array([g[i] for g in gains])[:, None] for i in range(2))
     effort = np.where(world.robot.joints.effort > 0, world.robot.joints.effort, np.inf)
     return np.clip(kp * (held - q) - kd * dq, -effort, effort)
@@ -177,10 +177,8 @@ def gauss_newton_targets(
         ridge: weight of the outputs, as a share of the mean weight that the errors give them.
         stride: slopes are computed at every so many steps.
     """
-    steps = int(np.clip(round(seconds * world.rate), 1, windows.fragments.steps))
-    path = Trajectories(
-        windows.states, windows.targets, None, windows.before, windows.fragments.conditions
-    )
+    steps = int(np.clip(round(seconds * world.rate), 1, windows.steps))
+    path = Trajectories(windows.states, windows.targets, None, windows.before, windows.conditions)
     found = slopes(world, path, head, columns, stride)
     effect = _effect(found.state, found.output, steps)
     late = steps - 1
@@ -209,7 +207,7 @@ def _effect(state: np.ndarray, output: np.ndarray, steps: int) -> np.ndarray:
 
 def _placed(output: np.ndarray, windows: Windows, columns: np.ndarray, later: int) -> OutputTargets:
     """Outputs that were found at each start, at the steps some time later that they stand for."""
-    seen = windows.fragments.weight[..., columns]
+    seen = windows.weight[..., columns]
     found, weight = np.zeros_like(seen), np.zeros_like(seen)
     first, last = max(0, -later), min(output.shape[1], seen.shape[1] - later)
     at = slice(first + later, last + later)
@@ -220,23 +218,21 @@ def _placed(output: np.ndarray, windows: Windows, columns: np.ndarray, later: in
 
 def _seen(windows: Windows, size: int) -> np.ndarray:
     """(n, T, 2V) 1 where a column of the state was recorded."""
-    seen = np.ones((*windows.fragments.weight.shape[:2], size))
+    seen = np.ones((*windows.weight.shape[:2], size))
     for part in joint_columns(windows.real):
-        seen[..., part] = windows.fragments.weight
+        seen[..., part] = windows.weight
     return seen
 
 
 def _after(world: World, windows: Windows, steps: int) -> State:
     """(n, T-m+1, ...) simulated states m steps after each recorded one."""
-    starts = windows.fragments.steps - steps + 1
+    starts = windows.steps - steps + 1
     states = windows.states[:, :starts]
     reach = max(1, world.history_steps)
     index = windows.before + np.arange(starts)[:, None] + np.arange(-reach, steps)
     held = windows.targets[:, np.maximum(index, 0)].reshape(-1, reach + steps, states.q.shape[-1])
-    flat = State(
-        **{n: _rows(v) for n, v in vars(states).items() if v is not None and n in STATE_FIELDS}
-    )
-    told = [c for c in windows.fragments.conditions for _ in range(starts)]
+    flat = states.start().map(_rows)
+    told = [c for c in windows.conditions for _ in range(starts)]
     ends = []
     for first in range(0, len(held), COPIES):
         some = slice(first, first + COPIES)
@@ -245,11 +241,8 @@ def _after(world: World, windows: Windows, steps: int) -> State:
         )
         ends.append(played[:, -1])
     lost = ~np.concatenate([e.valid for e in ends])[:, None]
-    known = {n: v for n, v in vars(flat).items() if v is not None}
-    joined = {n: np.concatenate([getattr(e, n) for e in ends]) for n in known}
-    return State(
-        **{n: np.where(lost, np.nan, v).reshape(-1, starts, v.shape[-1]) for n, v in joined.items()}
-    )
+    joined = State.concatenate(ends).start()
+    return joined.map(lambda v: np.where(lost, np.nan, v).reshape(-1, starts, v.shape[-1]))
 
 
 def _rows(values: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ from gapless.corrections.linearised.slopes import Slopes, Trajectories, slopes
 from gapless.corrections.linearised.tangent import difference
 from gapless.corrections.runtime import signals as looked_at
 from gapless.corrections.runtime.correction import Correction
-from gapless.corrections.training.training_windows import Windows
+from gapless.measurement.windows import Windows
 from gapless.worlds.world import State, World
 
 Tensor = torch.Tensor
@@ -80,7 +80,7 @@ def replayed(world: World, windows: Windows, correction: Correction, stride: int
     elif contract.head == "torque":
         torques = np.zeros_like(targets[:, before:])
         torques[..., contract.columns] = played.output
-    path = Trajectories(played.states, targets, torques, before, windows.fragments.conditions)
+    path = Trajectories(played.states, targets, torques, before, windows.conditions)
     found = slopes(world, path, contract.head, contract.columns, stride)
     held = believed(world, path, found, contract.head, contract.columns)
     held &= played.valid[:, 1:, None]
@@ -94,15 +94,15 @@ def _tensors(
     now = looked_at.of_state(states)
     if states.base_pos is not None:
         now["velocity_change"] = looked_at.velocity_change(states)
-    joints = windows.fragments.weight.shape[-1]
-    base = windows.fragments.base_weight[:, None] * held[..., :-joints].all(-1)
+    joints = windows.weight.shape[-1]
+    base = windows.base_weight[:, None] * held[..., :-joints].all(-1)
     return Replayed(
         signals={k: _time_first(v) for k, v in now.items()},
-        target=_time_first(windows.targets[:, windows.before :]),
-        payload=_tensor(looked_at.payloads(windows.fragments.conditions)),
+        target=_time_first(windows.held),
+        payload=_tensor(looked_at.payloads(windows.conditions)),
         output=_time_first(output),
         error=_time_first(np.where(np.isfinite(error), error, 0.0)),
-        weight=_time_first(windows.fragments.weight * held[..., -joints:]),
+        weight=_time_first(windows.weight * held[..., -joints:]),
         base_weight=_time_first(base),
         by_state=_time_first(found.state),
         by_output=_tensor(np.moveaxis(found.output, 0, 2)),

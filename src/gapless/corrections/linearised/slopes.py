@@ -163,7 +163,7 @@ def _next(
     if head == "torque":
         pushed = np.zeros((copies, 1, held.shape[-1])) if pushed is None else pushed.copy()
         pushed[:, 0, joint] += np.ravel(change)
-    flat = _flat(states)
+    flat = states.start().map(lambda v: v.reshape(-1, v.shape[-1]))
     told = [c for c in path.conditions for _ in at]
     parts = []
     for first in range(0, copies, COPIES):
@@ -175,17 +175,7 @@ def _next(
             history=held[some, :-1],
             conditions=told[some],
         )
-        parts.append(played[:, -1])
+        parts.append(played.at(-1))
     shape = len(states.q), len(at)
-    names = [n for n, v in vars(flat).items() if v is not None]
-    joined = {n: np.concatenate([getattr(p, n) for p in parts]) for n in names}
-    return State(**{n: v.reshape(*shape, *v.shape[1:]) for n, v in joined.items()})
-
-
-def _flat(states: State) -> State:
-    """(n, S, ...) states in a row, without what is no part of a start."""
-    kept = {n: v for n, v in vars(states).items() if v is not None and n in STATE_FIELDS}
-    return State(**{n: v.reshape(-1, v.shape[-1]) for n, v in kept.items()})
-
-
-STATE_FIELDS = ("q", "dq", "base_pos", "base_quat_wxyz", "base_lin_vel_w", "base_ang_vel_b")
+    joined = State.concatenate(parts).start()
+    return joined.map(lambda v: v.reshape(*shape, *v.shape[1:]))

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gapless.corrections.runtime.network import Network
-from gapless.corrections.training.training_windows import Windows
 from gapless.errors import DataError
+from gapless.measurement.windows import Windows
 from gapless.recordings.conditions import Conditions
 from gapless.robots import Payload
 from gapless.worlds.world import State, World
@@ -102,7 +102,7 @@ def probed(
 def _heaviest(windows: Windows | None) -> float:
     if windows is None:
         return HEAVIEST
-    stated = [c.payloads for c in windows.fragments.conditions if c.payloads]
+    stated = [c.payloads for c in windows.conditions if c.payloads]
     return max((p.mass for loads in stated for p in loads.values()), default=0.0)
 
 
@@ -130,7 +130,7 @@ def _near(windows: Windows, steps: int, count: int, rng: np.random.Generator) ->
     moved = replace(start, q=off(start.q), dq=off(start.dq), torque=None, temperature=None)
     # The targets move along, or a stiff robot would see errors that no recording has.
     targets = targets + (moved.q - start.q)[:, None]
-    return _Starts(moved, targets, [windows.fragments.conditions[i] for i in rows])
+    return _Starts(moved, targets, [windows.conditions[i] for i in rows])
 
 
 def _loaded(starts: _Starts, world: World, heaviest: float, rng: np.random.Generator) -> _Starts:
@@ -164,10 +164,8 @@ def _played(
     reach = max(1, world.history_steps)
     index = np.maximum(before + filled[:, None] - np.arange(reach, 0, -1), 0)
     seen = _sensed(network, play, starts.targets[:, before:], steps)
-    fields = ("q", "dq", "base_pos", "base_quat_wxyz", "base_lin_vel_w", "base_ang_vel_b")
-    now = {n: getattr(play, n)[rows, filled] for n in fields if getattr(play, n) is not None}
     found = Probed(
-        State(**now),
+        play.start()[rows, filled],
         starts.targets[rows[:, None], index],
         seen[filled, rows],
         starts.conditions,
@@ -200,10 +198,8 @@ def _chosen(found: Probed, which: np.ndarray) -> Probed:
 
 
 def _joined(parts: list[Probed]) -> Probed:
-    names = [n for n, v in vars(parts[0].states).items() if v is not None]
-    states = {n: np.concatenate([getattr(p.states, n) for p in parts]) for n in names}
     return Probed(
-        State(**states),
+        State.concatenate([p.states for p in parts]),
         np.concatenate([p.history for p in parts]),
         np.concatenate([p.sensed for p in parts]),
         [c for p in parts for c in p.conditions],

@@ -19,8 +19,8 @@ from gapless.corrections.models.model import Weights, dense, layers
 from gapless.corrections.operator.probing import Probed, probed
 from gapless.corrections.runtime.correction import Correction
 from gapless.corrections.training.task import Task
-from gapless.corrections.training.training_windows import Windows
 from gapless.errors import GaplessError, MissingExtraError, SimulationError
+from gapless.measurement.windows import Windows
 from gapless.recordings.conditions import Conditions
 from gapless.robots import Robot
 from gapless.worlds.world import State, World

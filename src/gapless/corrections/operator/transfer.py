@@ -16,8 +16,9 @@ from gapless.corrections.operator.sensor_predictor import STATES, fit_sensors, h
 from gapless.corrections.runtime.contract import Contract
 from gapless.corrections.runtime.correction import Correction
 from gapless.corrections.runtime.envelope import Envelope
-from gapless.corrections.training.training_windows import Windows
+from gapless.corrections.training.training_windows import drawn_windows, recorded_signals
 from gapless.errors import GaplessError, ModelError
+from gapless.measurement.windows import Windows
 from gapless.recordings.recording import Recording
 from gapless.worlds.world import World
 
@@ -98,7 +99,7 @@ def _envelope(
 
 
 def _around(windows: Windows, signals: tuple[str, ...]) -> Envelope:
-    seen = windows.recorded_signals()
+    seen = recorded_signals(windows)
     seen["error"] = seen["target"] - seen["q"]
     steps = seen["q"].shape[:2]
     rows = {k: np.broadcast_to(seen[k], (*steps, seen[k].shape[-1])) for k in signals}
@@ -110,7 +111,7 @@ def _windows(
 ) -> Windows | None:
     if not recordings:
         return None
-    return Windows.drawn(recordings, world.robot, seconds, limit, seed)
+    return drawn_windows(recordings, world.robot, seconds, limit, seed)
 
 
 def _from(correction: Correction, note: str) -> dict[str, str]:

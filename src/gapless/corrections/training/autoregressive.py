@@ -24,8 +24,8 @@ from gapless.corrections.runtime.correction import Correction
 from gapless.corrections.training.regression import Lesson, Regression, in_rounds
 from gapless.corrections.training.task import Task
 from gapless.corrections.training.trainer import TrainingSession
-from gapless.corrections.training.training_windows import Windows
 from gapless.errors import DataError
+from gapless.measurement.windows import Windows
 from gapless.worlds.world import State, World
 
 
@@ -83,32 +83,29 @@ def rolled_out(
         (n, T, d) signals that the correction saw, and what it should have given then.
     """
     corrected = CorrectedWorld(world, None, [correction])
-    fragments, before = windows.fragments, windows.before
-    history = windows.targets[:, :before]
-    corrected.reset(windows.start, conditions=fragments.conditions, history=history)
+    corrected.reset(windows.start, conditions=windows.conditions, history=windows.history)
     recorded, state = windows.states, windows.start
     seen, lacking = [], []
-    for t in range(fragments.steps):
+    for t in range(windows.steps):
         if t and t % steps == 0:
             state = _placed(corrected, recorded[:, t], state)
         seen.append(looked_at.of_state(state))
-        state = corrected.step(windows.targets[:, before + t])
+        state = corrected.step(windows.held[:, t])
         lost = corrected.health.diverged[:, None]
         miss = _lacking(correction, corrected.last_output(0), state, recorded[:, t + 1])
         lacking.append(np.where(lost, np.nan, miss))
     now = {k: np.stack([s[k] for s in seen], axis=1) for k in seen[0]}
     beside = {
-        "target": windows.targets[:, before:],
-        "payload": looked_at.payloads(fragments.conditions)[:, None],
+        "target": windows.held,
+        "payload": looked_at.payloads(windows.conditions)[:, None],
     }
     return now | beside, _targets(windows, correction, np.stack(lacking, axis=1))
 
 
 def _placed(corrected: CorrectedWorld, recorded: State, now: State) -> State:
     """Copies put onto the recording, but those that diverged."""
-    kept = {n: v for n, v in vars(recorded).items() if v is not None}
-    lost = corrected.health.diverged[:, None]
-    state = State(**{n: np.where(lost, getattr(now, n), v) for n, v in kept.items()})
+    lost = corrected.health.diverged
+    state = recorded.with_rows(lost, now[lost])
     corrected.place(state)
     return state
 
@@ -125,7 +122,7 @@ def _lacking(
 def _targets(windows: Windows, correction: Correction, lacking: np.ndarray) -> OutputTargets:
     weight = np.isfinite(lacking).astype(float)
     for part in joint_columns(windows.real):
-        weight[..., part] *= windows.fragments.weight
+        weight[..., part] *= windows.weight
     found = OutputTargets(np.where(weight > 0, lacking, 0.0), weight)
     columns = correction.contract.columns
     return OutputTargets(found.output[..., columns], found.weight[..., columns])

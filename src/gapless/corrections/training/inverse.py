@@ -23,9 +23,10 @@ from gapless.corrections.runtime.correction import Correction
 from gapless.corrections.training.regression import Lesson, Regression, in_rounds
 from gapless.corrections.training.task import Task
 from gapless.corrections.training.trainer import TrainingSession
-from gapless.corrections.training.training_windows import Windows
+from gapless.corrections.training.training_windows import recorded_signals
 from gapless.errors import DataError, unknown
-from gapless.worlds.mujoco_world import MujocoWorld
+from gapless.measurement.windows import Windows
+from gapless.worlds.engine_world import EngineWorld
 
 TARGETS = ("auto", "dynamics", "gauss-newton")
 
@@ -75,14 +76,14 @@ class Inverse:
     def _lesson(self, task: Task, start: Correction, turn: int) -> Lesson:
         steps = max(SHORTEST, round((self.window or task.horizon) * task.world.rate))
         windows = task.windows(steps / task.world.rate, max(8, self.samples // steps), turn)
-        return Lesson.of(windows.recorded_signals(), self._targets(task, windows, start), start)
+        return Lesson.of(recorded_signals(windows), self._targets(task, windows, start), start)
 
     def _targets(self, task: Task, windows: Windows, start: Correction) -> OutputTargets:
         world, head, columns = task.world, start.contract.head, start.contract.columns
         if head == "state":
             return state_targets(world, windows, columns)
         if self._by_dynamics(task, head):
-            return torque_targets(cast(MujocoWorld, world), windows, columns, self.band)
+            return torque_targets(cast(EngineWorld, world), windows, columns, self.band)
         return gauss_newton_targets(world, windows, head, columns, self.span, self.ridge)
 
     def _by_dynamics(self, task: Task, head: str) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 
 from gapless.corrections.corrected_world import CorrectedWorld
 from gapless.corrections.runtime.correction import Correction
-from gapless.corrections.training.training_windows import Windows
+from gapless.measurement.windows import Windows
 from gapless.worlds.world import State, World
 
 
@@ -32,18 +32,13 @@ def play(world: World, windows: Windows, correction: Correction) -> Play:
     corrected = CorrectedWorld(world, None, [correction])
     corrected.reset(
         windows.start,
-        conditions=windows.fragments.conditions,
-        history=windows.targets[:, : windows.before],
+        conditions=windows.conditions,
+        history=windows.history,
     )
     states, outputs = [windows.start], []
     valid = [np.ones(len(windows), bool)]
-    for t in range(windows.before, windows.targets.shape[1]):
-        states.append(corrected.step(windows.targets[:, t]))
+    for t in range(windows.steps):
+        states.append(corrected.step(windows.held[:, t]))
         outputs.append(corrected.last_output(0))
         valid.append(~corrected.health.diverged)
-    names = [n for n, v in vars(windows.start).items() if v is not None]
-    return Play(
-        State(**{n: np.stack([getattr(s, n) for s in states], axis=1) for n in names}),
-        np.stack(outputs, axis=1),
-        np.stack(valid, axis=1),
-    )
+    return Play(State.stack(states, axis=1), np.stack(outputs, axis=1), np.stack(valid, axis=1))

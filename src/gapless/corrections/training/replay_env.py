@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from gapless.corrections.linearised.slopes import STATE_FIELDS
 from gapless.corrections.linearised.tangent import difference
 from gapless.corrections.runtime import signals as looked_at
 from gapless.corrections.runtime.correction import Correction
@@ -16,7 +15,6 @@ from gapless.corrections.runtime.signals import Signals
 from gapless.corrections.training.reward_inputs import RewardConstants, RewardInputs
 from gapless.corrections.training.rewards import Reward
 from gapless.corrections.training.task import Task
-from gapless.corrections.training.training_windows import Windows
 from gapless.learning.episode_task import Command, Start
 from gapless.learning.world_vec_env import WorldVecEnv
 from gapless.worlds.world import State
@@ -61,8 +59,8 @@ class ReplayTask:
         """Draw windows anew."""
         self._rng = np.random.default_rng([self._task.seed, draw])
         self._windows = self._task.windows(self._seconds, POOL, draw)
-        self._recorded = _states(self._windows)
-        self._payloads = looked_at.payloads(self._windows.fragments.conditions)
+        self._recorded = self._windows.states
+        self._payloads = looked_at.payloads(self._windows.conditions)
         self._outputs = np.zeros((3, self._environments, self.num_actions))
         return self._rng
 
@@ -75,7 +73,7 @@ class ReplayTask:
             first = self.decimation * places
         self._window[rows], self._at[rows] = window, first
         self._outputs[:, rows] = 0.0
-        told, before = self._windows.fragments.conditions, np.arange(self._windows.before)
+        told, before = self._windows.conditions, np.arange(self._windows.before)
         return Start(
             self._recorded[window, first],
             [told[i] for i in window],
@@ -84,7 +82,7 @@ class ReplayTask:
 
     def look(self, state: State, fresh: np.ndarray) -> None:
         """Take in the signals, as the correction does in use."""
-        self._state = _start(state)
+        self._state = state.start()
         now = self._signals()
         if fresh.any():
             begun = self._correction.begun(now)
@@ -125,7 +123,7 @@ class ReplayTask:
     def reward(self, state: State, lost: np.ndarray) -> np.ndarray:
         """(n,) how near the recorded next state a control step came."""
         self._at = self._at + 1
-        weight = self._windows.fragments.weight[self._window, self._at - 1]
+        weight = self._windows.weight[self._window, self._at - 1]
         real = self._recorded[self._window, self._at]
         return self._reward(
             RewardInputs(state, real, self._state, weight, self._outputs, lost, self._scene)
@@ -158,16 +156,3 @@ class Replays(WorldVecEnv):
         episodes = ReplayTask(task, correction, reward, environments, clips)
         super().__init__(task.world.twin(), episodes, environments)
         self.task, self.correction = task, correction
-
-
-def _states(windows: Windows) -> State:
-    """(n, T+1, ...) recorded states, the start first."""
-    start, later = windows.start, windows.real
-    names = [n for n in STATE_FIELDS if getattr(start, n) is not None]
-    both = {n: [getattr(start, n)[:, None], getattr(later, n)] for n in names}
-    return State(**{n: np.concatenate(parts, axis=1) for n, parts in both.items()})
-
-
-def _start(state: State) -> State:
-    """Only what a start has."""
-    return State(**{n: getattr(state, n) for n in STATE_FIELDS})

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from gapless.corrections.corrected_world import CorrectedWorld
 from gapless.corrections.runtime.correction import Correction
-from gapless.corrections.training.training_windows import Windows
+from gapless.corrections.training.training_windows import drawn_windows
 from gapless.measurement.judge import replay_error
+from gapless.measurement.windows import Windows
 from gapless.recordings.recording import Recording
 from gapless.worlds.world import World
 
@@ -34,7 +35,7 @@ class Task:
     def windows(self, seconds: float, limit: int, draw: int = 0) -> Windows:
         """Windows of the training recordings; another `draw` gives others."""
         seed = 1000 * self.seed + draw
-        return Windows.drawn(self.learn, self.world.robot, seconds, limit, seed)
+        return drawn_windows(self.learn, self.world.robot, seconds, limit, seed)
 
     def error(self, correction: Correction | None) -> float:
         """Replay error over the horizon on the choosing recordings, rad; NaN where none choose."""

@@ -16,8 +16,9 @@ from gapless.corrections.runtime.network import Network
 from gapless.corrections.runtime.signals import refuse_impossible
 from gapless.corrections.runtime.state_columns import MOTION, state_outputs
 from gapless.corrections.training.task import Task
-from gapless.corrections.training.training_windows import Windows
+from gapless.corrections.training.training_windows import recorded_signals
 from gapless.errors import DataError, unknown
+from gapless.measurement.windows import Windows
 from gapless.recordings.recording import Recording
 from gapless.robots import Robot
 from gapless.worlds.world import World
@@ -150,7 +151,7 @@ def untrained(contract: Contract, task: Task, seed: int = 0) -> Correction:
 
 
 def _refuse_unknown_payload(contract: Contract, windows: Windows) -> None:
-    silent = sum(c.payload_mass is None for c in windows.fragments.conditions)
+    silent = sum(c.payload_mass is None for c in windows.conditions)
     if "payload" in contract.signals and silent:
         raise DataError(
             f"the {contract.model} looks at the payload, which {silent} of {len(windows)} windows "
@@ -161,7 +162,7 @@ def _refuse_unknown_payload(contract: Contract, windows: Windows) -> None:
 
 def _samples(network: Network, windows: Windows) -> dict[str, Any]:
     """Rows of every input, and of the signals, over the recorded windows."""
-    recorded = windows.recorded_signals()
+    recorded = recorded_signals(windows)
     steps, memory = recorded["q"].shape[1], None
     inputs: dict[str, list[np.ndarray]] = {}
     rows: dict[str, list[np.ndarray]] = {}

@@ -3,7 +3,7 @@
 MJX computes the same quantities, but its scans of the tree take about a minute to compile in
 reverse mode. Only poses need a walk along the tree; it is done by doubling (a link takes over the
 pose of its parent, then of its grandparent, then of four above ...). All else is linear and
-becomes one product with the matrix of ancestors. Arrays have the fragments as their last axis:
+becomes one product with the matrix of ancestors. Arrays have the windows as their last axis:
 (3, N, n) for nodes of the skeleton, (J, n) for joints.
 """
 

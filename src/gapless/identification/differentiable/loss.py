@@ -1,4 +1,4 @@
-"""The loss of replayed fragments and its exact gradient, in 64 bits (the optimiser `gradient`)."""
+"""The loss of replayed windows and its exact gradient, in 64 bits (the optimiser `gradient`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gapless.identification.differentiable.step import Physics, Plant
 
 BLOCK = 8
-"""Fragments simulated together; blocks run side by side, one a core."""
+"""Windows simulated together; blocks run side by side, one a core."""
 
 OF_JOINTS = ("kp", "kd", "armature", "damping", "frictionloss")
 OF_LINKS = ("mass", "com_x", "com_y", "com_z")
@@ -30,13 +30,13 @@ def require_jax() -> None:
 
 
 class ReplayLoss:
-    """Half the weighted square error of fragments that are played in a robot of given figures.
+    """Half the weighted square error of windows that are played in a robot of given figures.
 
     Args:
         robot: clamped; its figures hold where no parameter says otherwise.
         names: the parameters, "mass/LINK", "com_x/LINK", "kp/JOINT", ...; see `OF_LINKS` and
             `OF_JOINTS`. A mass includes the link's load, and moves no moment about the centre.
-        start_q: (n, J) positions at the start of each fragment, rad.
+        start_q: (n, J) positions at the start of each window, rad.
         start_dq: (n, J) velocities, rad/s.
         targets: (n, T, J) commands, rad.
         real_q: (n, T, J) recorded positions after each command, rad.
@@ -67,28 +67,28 @@ class ReplayLoss:
     ) -> None:
         require_jax()
         self.names = tuple(names)
-        fragments = [start_q, start_dq, targets, real_q, weight]
-        _require_fragments(len(robot.joints.names), fragments)
+        windows = [start_q, start_dq, targets, real_q, weight]
+        _require_windows(len(robot.joints.names), windows)
         if not np.isclose(rate * substeps * physics_step, 1.0):
             raise SimulationError(
                 f"{substeps} physics steps of {physics_step:g} s do not make a control step of "
                 f"{1 / rate:g} s; expected substeps * physics_step = 1 / rate"
             )
         plant, physics, columns = _describe(robot, self.names, physics_step)
-        fragments[3] = np.where(np.asarray(weight) == 0, 0.0, real_q)
+        windows[3] = np.where(np.asarray(weight) == 0, 0.0, real_q)
         self._copies = len(start_q)
-        self._blocks = _blocks(fragments)
+        self._blocks = _blocks(windows)
         self._warm: set[Callable[..., Any]] = set()
         self._positions, self._loss = _compiled(plant, physics, columns, substeps)
 
     def __call__(self, values: np.ndarray) -> tuple[float, np.ndarray]:
         """The loss of these values, and its (P,) gradient; raises SimulationError on divergence."""
         results = self._run(self._loss, values)
-        fragments = np.concatenate([fragments for (_, fragments), _ in results])
+        windows = np.concatenate([windows for (_, windows), _ in results])
         gradients = np.array([gradient for _, gradient in results])
-        self._require_finite(fragments, values)
+        self._require_finite(windows, values)
         self._require_finite(np.repeat(gradients.sum(1), BLOCK), values)  # of whole blocks
-        return float(fragments.sum()), gradients.sum(0)
+        return float(windows.sum()), gradients.sum(0)
 
     def positions(self, values: np.ndarray) -> np.ndarray:
         """(n, T, J) simulated positions after each command, rad; NaN where they diverge."""
@@ -120,19 +120,19 @@ class ReplayLoss:
         if len(bad):
             given = ", ".join(f"{n} = {v:g}" for n, v in zip(self.names, values, strict=True))
             raise SimulationError(
-                f"fragment {bad[0]} of {self._copies} diverged ({len(bad)} in all) with {given}; "
-                "take a smaller step, or shorter fragments"
+                f"window {bad[0]} of {self._copies} diverged ({len(bad)} in all) with {given}; "
+                "take a smaller step, or shorter windows"
             )
 
 
-def _require_fragments(joints: int, arrays: list[np.ndarray]) -> None:
+def _require_windows(joints: int, arrays: list[np.ndarray]) -> None:
     """Refuse arrays that do not belong together, and starts or targets that are not numbers."""
     given = [np.shape(a) for a in arrays]
     copies, steps = (*given[2], 0, 0)[:2]
     wanted = [(copies, joints)] * 2 + [(copies, steps, joints)] * 3
     if given != wanted or not copies or not steps:
         raise DataError(
-            f"fragments have shapes {given}; expected (n, {joints}) positions and velocities at "
+            f"windows have shapes {given}; expected (n, {joints}) positions and velocities at "
             f"the start, and (n, T, {joints}) targets, recorded positions and weights"
         )
     used = np.where(np.asarray(arrays[4]) == 0, 0.0, arrays[3])
@@ -140,13 +140,13 @@ def _require_fragments(joints: int, arrays: list[np.ndarray]) -> None:
         bad = np.flatnonzero(~np.isfinite(array).reshape(copies, -1).all(1))
         if len(bad):
             raise DataError(
-                f"fragment {bad[0]} holds NaN or infinite numbers; leave it out, or give its bad "
+                f"window {bad[0]} holds NaN or infinite numbers; leave it out, or give its bad "
                 "samples weight 0 (only recorded positions may be missing)"
             )
 
 
 def _blocks(arrays: list[np.ndarray]) -> list[list[np.ndarray]]:
-    """Equal blocks, fragments last; the last block is filled up with copies of weight 0."""
+    """Equal blocks, windows last; the last block is filled up with copies of weight 0."""
     copies = len(arrays[0])
     index = np.arange(-(-copies // BLOCK) * BLOCK)
     filled = [np.asarray(a, float)[np.minimum(index, copies - 1)] for a in arrays]
@@ -209,7 +209,7 @@ def _compiled(
 
     def loss(values: Any, q: Any, dq: Any, targets: Any, real_q: Any, weight: Any) -> Any:
         error = weight * (play(values, q, dq, targets) - real_q)
-        fragments = 0.5 * (error**2).sum((0, 1))
-        return fragments.sum(), fragments
+        windows = 0.5 * (error**2).sum((0, 1))
+        return windows.sum(), windows
 
     return jax.jit(positions), jax.jit(jax.value_and_grad(loss, has_aux=True))

@@ -47,7 +47,7 @@ def gradient(
         iterations: how many; 300, or HALO's 2000.
         rate: first step of each parameter, in spreads (Adam); it falls to 0 over the iterations.
         halo: HALO's plain descent with its learning rates instead. Its loss is the squared error,
-            rad², summed over time and joints, mean over fragments.
+            rad², summed over time and joints, mean over windows.
         report: told after each iteration.
     """
     slope_at = _slope(problem)
@@ -113,7 +113,7 @@ def _plain(problem: Problem) -> Rule:
             f"{', '.join(HALO_RATES)}; leave these out, or use Adam (halo=False)"
         )
     rates = np.array([HALO_RATES[p.kind] for p in problem.parameters])
-    to_loss = 2 * problem.noise**2 / len(problem.fragments)
+    to_loss = 2 * problem.noise**2 / len(problem.windows)
 
     def step(_: int, z: np.ndarray, slope: np.ndarray) -> np.ndarray:
         per_z = _per_z(problem, z)
@@ -133,23 +133,23 @@ def _slope(problem: Problem) -> Slope:
     require_jax()
     robot = _one_robot(problem)
     names, per_value = _places(problem)
-    fragments, world = problem.fragments, problem.world
+    windows, world = problem.windows, problem.world
     loss = ReplayLoss(
         robot,
         names,
-        fragments.start.q,
-        fragments.start.dq,
-        fragments.commands.target[:, fragments.before :],
-        fragments.real.q,
-        fragments.weight / problem.noise,
-        rate=fragments.rate,
+        windows.start.q,
+        windows.start.dq,
+        windows.commands.target[:, windows.before :],
+        windows.real.q,
+        windows.weight / problem.noise,
+        rate=windows.rate,
         substeps=world.substeps,
         physics_step=world.timestep,
     )
 
     def at(z: np.ndarray) -> tuple[float, np.ndarray]:
         cost, slope = loss(per_value @ problem.values(z))
-        problem.simulator.simulated_seconds += fragments.seconds
+        problem.simulator.simulated_seconds += windows.seconds
         by_prior, _ = problem.prior_slope(z)
         added = 0.5 * float(problem.prior_cost(z[None])[0])
         return cost + added, (per_value.T @ slope) * _per_z(problem, z) + by_prior
@@ -170,21 +170,21 @@ def _places(problem: Problem) -> tuple[list[str], np.ndarray]:
 
 
 def _one_robot(problem: Problem) -> Robot:
-    """The robot of all fragments, or a refusal that says what stands in the way."""
+    """The robot of all windows, or a refusal that says what stands in the way."""
     obstacles = list(_obstacles(problem))
     if obstacles:
         raise GaplessError(
             f"the gradient optimiser cannot do this: {'; '.join(obstacles)}. "
             "Use the gauss-newton optimiser"
         )
-    told, robot = problem.fragments.conditions[0], problem.world.robot
+    told, robot = problem.windows.conditions[0], problem.world.robot
     robot = robot if told.payloads is None else robot.with_payloads(told.payloads)
     return robot.with_gains(told.gains)
 
 
 def _obstacles(problem: Problem) -> Iterator[str]:
-    fragments, kinds = problem.fragments, {p.kind for p in problem.parameters}
-    told, known = fragments.conditions[0], (*OF_LINKS, *OF_JOINTS)
+    windows, kinds = problem.windows, {p.kind for p in problem.parameters}
+    told, known = windows.conditions[0], (*OF_LINKS, *OF_JOINTS)
     loads = problem.world.robot.payloads if told.payloads is None else told.payloads
     links = {place for p in problem.parameters if p.kind in OF_LINKS for place in p.places}
     if strange := sorted(kinds - set(known)):
@@ -195,9 +195,9 @@ def _obstacles(problem: Problem) -> Iterator[str]:
         yield "the loss is robust, and it knows only 'squared'"
     if problem.world.effects.fingerprint():
         yield "the robot's drives have effects (delay, bias, backlash, ...) beyond PD and friction"
-    if fragments.commands.target_dq is not None or fragments.commands.torque_ff is not None:
+    if windows.commands.target_dq is not None or windows.commands.torque_ff is not None:
         yield "velocities or torques are commanded beside the positions"
-    if any(c != told for c in fragments.conditions):
+    if any(c != told for c in windows.conditions):
         yield "loads or gains differ between the recordings"
     if told.gains and kinds & {"kp", "kd"}:
         yield "the recordings state the gains that are to be found"

@@ -17,7 +17,7 @@ from gapless.artifact import read_json, write_json
 from gapless.errors import GaplessError
 from gapless.identification.optimisers.gauss_newton import Iterate
 from gapless.identification.problem.problem import Problem
-from gapless.measurement.windows import Fragments
+from gapless.measurement.windows import Windows
 
 
 class FitCheckpoint:
@@ -108,15 +108,15 @@ def fingerprint(problem: Problem, question: str = "") -> str:
         problem.loss.name,
         [edge.tolist() for edge in problem.boxes],
         question,
-        _data_hash(problem.fragments),
+        _data_hash(problem.windows),
     )
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _data_hash(fragments: Fragments) -> str:
+def _data_hash(windows: Windows) -> str:
     found = hashlib.sha256()
-    parts = [*vars(fragments.start).values(), *vars(fragments.commands).values()]
-    for array in (*parts, fragments.real.q, fragments.weight):
+    parts = [*windows.start.fields.values(), *vars(windows.commands).values()]
+    for array in (*parts, windows.real.q, windows.weight):
         found.update(b"" if array is None else np.ascontiguousarray(array).tobytes())
-    found.update(json.dumps([c.to_dict() for c in fragments.conditions], sort_keys=True).encode())
+    found.update(json.dumps([c.to_dict() for c in windows.conditions], sort_keys=True).encode())
     return found.hexdigest()

@@ -16,8 +16,8 @@ from gapless.identification.problem.problem import ENCODER_NOISE, Problem
 from gapless.identification.problem.uncertainty import Uncertainty, given_untold, uncertainty
 from gapless.progress import Progress, Watch
 
-FIRST_FRAGMENTS = 32
-"""Fragments of the first, quick pass; the last one uses all."""
+FIRST_WINDOWS = 32
+"""Windows of the first, quick pass; the last one uses all."""
 
 ROUNDS, STEADY = 4, 0.8
 """A fit is repeated while the usual size of its errors still falls below this share."""
@@ -84,7 +84,7 @@ def fit(
     Args:
         problem: what to fit.
         optimiser: a key of `OPTIMISERS`.
-        quick_start: begin joint by joint, on some of the fragments.
+        quick_start: begin joint by joint, on some of the windows.
         start: (P,) where to begin; the priors by default.
         stage: a name for progress and checkpoints.
         checkpoint: keeps the best point of every iteration.
@@ -136,10 +136,10 @@ def _per_joint(problem: Problem) -> bool:
 
 
 def _first_pass(problem: Problem, start: np.ndarray, report: Callable) -> Iterate:
-    """Joint by joint on a few fragments; twice, as the usual size of errors falls."""
-    count = len(problem.fragments)
-    some = np.unique(np.linspace(0, count - 1, min(count, FIRST_FRAGMENTS)).round().astype(int))
-    quick = problem.on(problem.fragments[some])
+    """Joint by joint on a few windows; twice, as the usual size of errors falls."""
+    count = len(problem.windows)
+    some = np.unique(np.linspace(0, count - 1, min(count, FIRST_WINDOWS)).round().astype(int))
+    quick = problem.on(problem.windows[some])
     found = Iterate(start, np.inf, np.inf)
     for _ in range(2):
         scaled = _with_seen_noise(quick, found.z)

@@ -1,7 +1,7 @@
 """Starts that are only roughly known: what a wrong start explains does not count as an error.
 
 A start is read from noisy encoders, its velocity from their differences; both grow into all that
-follows. How an error of each start spreads over its fragment is found by finite differences; the
+follows. How an error of each start spreads over its window is found by finite differences; the
 residuals are then filtered as if every start were unknown within the error of reading it: the
 marginal likelihood of the parameters, at the price of two replays a joint.
 """
@@ -25,7 +25,7 @@ STEP = 0.5
 
 @dataclass(frozen=True)
 class StartFilter:
-    """What start errors do to each fragment.
+    """What start errors do to each window.
 
     Attributes:
         ways: (n, R, 2J) orthonormal directions of the residuals.
@@ -45,7 +45,7 @@ class StartFilter:
 def start_filter(problem: Problem, z: np.ndarray) -> StartFilter:
     """How start errors spread at a point."""
     still = problem.residuals(z[None])[0]
-    joints = problem.fragments.start.q.shape[1]
+    joints = problem.windows.start.q.shape[1]
     slopes = [
         (problem.on(_moved(problem, column)).residuals(z[None])[0] - still) / STEP
         for column in range(2 * joints)
@@ -56,12 +56,12 @@ def start_filter(problem: Problem, z: np.ndarray) -> StartFilter:
 
 
 def _moved(problem: Problem, column: int):  # noqa: ANN202
-    """The fragments with one start figure of all of them moved."""
-    fragments = problem.fragments
-    q, dq = fragments.start.q.copy(), fragments.start.dq.copy()
+    """The windows with one start figure of all of them moved."""
+    windows = problem.windows
+    q, dq = windows.start.q.copy(), windows.start.dq.copy()
     joints = q.shape[1]
     if column < joints:
         q[:, column] += STEP * POSITION_ERROR
     else:
         dq[:, column - joints] += STEP * VELOCITY_ERROR
-    return replace(fragments, start=replace(fragments.start, q=q, dq=dq))
+    return replace(windows, start=replace(windows.start, q=q, dq=dq))

@@ -14,7 +14,7 @@ class Linear:
 
     Attributes:
         z: (P,) the point.
-        residual: (n, R) of each fragment, in units of the noise.
+        residual: (n, R) of each window, in units of the noise.
         slope: (n, R, P).
         weight: (n, R) of the robust loss.
     """
@@ -48,5 +48,5 @@ class Linear:
 
     @cached_property
     def scores(self) -> np.ndarray:
-        """(n, P) gradient of each fragment's cost."""
+        """(n, P) gradient of each window's cost."""
         return ((self.weight * self.residual)[:, None] @ self.slope)[:, 0]

@@ -1,4 +1,4 @@
-"""What every optimiser minimises: replay errors of fragments, and what was known before.
+"""What every optimiser minimises: replay errors of windows, and what was known before.
 
 Optimisers work on z, the parameters' distance from their priors in units of their spreads.
 """
@@ -17,7 +17,7 @@ from gapless.identification.problem.linearisation import Linear
 from gapless.identification.problem.losses import LOSSES
 from gapless.identification.problem.residuals import RESIDUALS
 from gapless.identification.problem.simulator import Simulator
-from gapless.measurement.windows import Fragments
+from gapless.measurement.windows import Windows
 from gapless.parameters import Parameter, apply
 from gapless.worlds.mujoco_world import MujocoWorld
 
@@ -29,12 +29,12 @@ RUNAWAY_ERROR = 1.0
 
 
 class Problem:
-    """Replay errors of fragments as a function of z.
+    """Replay errors of windows as a function of z.
 
     Args:
         world: the nominal robot.
         parameters: what is unknown.
-        fragments: what must be explained.
+        windows: what must be explained.
         objective: "joints", or "bodies" (HALO's body positions, the upper body counting more).
         loss: a key of `LOSSES`.
         noise: of a residual, rad or m; errors are counted in it, and so are the priors.
@@ -47,7 +47,7 @@ class Problem:
         self,
         world: MujocoWorld,
         parameters: Sequence[Parameter],
-        fragments: Fragments,
+        windows: Windows,
         *,
         objective: str = "joints",
         loss: str = "huber",
@@ -62,20 +62,20 @@ class Problem:
         if not noise > 0:
             raise GaplessError(f"noise is {noise}; expected a number above 0")
         self._set_parameters(world, list(parameters), _box_edges(parameters, boxes or {}))
-        self.fragments = fragments.unloaded() if _finds_loads(parameters) else fragments
+        self.windows = windows.unloaded() if _finds_loads(parameters) else windows
         self.loss, self.noise, self.prior_weight = LOSSES[loss], noise, prior_weight
         self.objective = objective
-        self._residuals = RESIDUALS[objective](world.robot, self.fragments)
+        self._residuals = RESIDUALS[objective](world.robot, self.windows)
         self._start_filter: StartFilter | None = None
 
     def __len__(self) -> int:
         return len(self.parameters)
 
-    def on(self, fragments: Fragments) -> Problem:
-        """The same question asked of other fragments."""
+    def on(self, windows: Windows) -> Problem:
+        """The same question asked of other windows."""
         twin = copy(self)
-        twin.fragments = fragments.unloaded() if _finds_loads(self.parameters) else fragments
-        twin._residuals = RESIDUALS[self.objective](self.world.robot, twin.fragments)
+        twin.windows = windows.unloaded() if _finds_loads(self.parameters) else windows
+        twin._residuals = RESIDUALS[self.objective](self.world.robot, twin.windows)
         twin._start_filter = None
         return twin
 
@@ -103,8 +103,8 @@ class Problem:
         return np.clip(z, self.lower, self.upper)
 
     def residuals(self, z: np.ndarray) -> np.ndarray:
-        """(k, n, R) errors of every fragment at k points, in units of the noise."""
-        played = self.simulator.play(self.fragments, self.values(z))
+        """(k, n, R) errors of every window at k points, in units of the noise."""
+        played = self.simulator.play(self.windows, self.values(z))
         errors = self._residuals(played)
         bad = ~np.isfinite(errors)
         errors = np.where(bad, RUNAWAY_ERROR, np.clip(errors, -RUNAWAY_ERROR, RUNAWAY_ERROR))

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from gapless.errors import ModelError
-from gapless.measurement.windows import Fragments
+from gapless.measurement.windows import Windows
 from gapless.robots import Kinematics, Robot, TrackingPoint
 from gapless.worlds.world import State, Trajectory
 
@@ -23,7 +23,7 @@ class Residuals(Protocol):
     """Turns replays into errors."""
 
     count: float
-    """Readings of all fragments that are compared."""
+    """Readings of all windows that are compared."""
 
     def __call__(self, played: Trajectory) -> np.ndarray:
         """(k, n, R) errors of (k, n, T, ...) replays, NaN after a divergence."""
@@ -33,8 +33,8 @@ class Residuals(Protocol):
 class JointErrors:
     """Simulated minus recorded joint angles, rad."""
 
-    def __init__(self, robot: Robot, fragments: Fragments) -> None:
-        self._real, self._weight = fragments.real.q, fragments.weight
+    def __init__(self, robot: Robot, windows: Windows) -> None:
+        self._real, self._weight = windows.real.q, windows.weight
         self.count = float(self._weight.sum())
 
     def __call__(self, played: Trajectory) -> np.ndarray:
@@ -47,17 +47,17 @@ class JointErrors:
 class BodyErrors:
     """Simulated minus recorded positions of bodies, m: HALO's objective."""
 
-    def __init__(self, robot: Robot, fragments: Fragments) -> None:
+    def __init__(self, robot: Robot, windows: Windows) -> None:
         points = compared_points(robot)
         upper = set(robot.link_groups.get("upper_body", ())) | _upper(robot)
         weights = np.array([UPPER_WEIGHT if p.body in upper else 1.0 for p in points])
         self._points, self._weights = points, np.sqrt(weights)[:, None]
         self._kinematics = Kinematics.of(robot)
-        if robot.mount == "free" and fragments.real.base_pos is None:
+        if robot.mount == "free" and windows.real.base_pos is None:
             raise ModelError("body positions of a free robot need a base pose; use joints")
-        self._real = self._place(fragments.real)
+        self._real = self._place(windows.real)
         # A reading that is missing leaves the whole pose unknown.
-        self._usable = np.asarray((fragments.weight > 0).all(axis=-1))
+        self._usable = np.asarray((windows.weight > 0).all(axis=-1))
         self.count = float(self._usable.sum() * (3 * weights.sum()))
 
     def _place(self, state: State) -> np.ndarray:
@@ -94,7 +94,7 @@ def _upper(robot: Robot) -> set[str]:
     return hands | {link for link in robot.links if "torso" in link}
 
 
-RESIDUALS: dict[str, Callable[[Robot, Fragments], Residuals]] = {
+RESIDUALS: dict[str, Callable[[Robot, Windows], Residuals]] = {
     "joints": JointErrors,
     "bodies": BodyErrors,
 }

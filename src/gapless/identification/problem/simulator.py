@@ -1,19 +1,17 @@
-"""Many candidate robots at once: fragments replayed under each of many sets of figures."""
+"""Many candidate robots at once: windows replayed under each of many sets of figures."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import mujoco
 import numpy as np
 
 from gapless.measurement.alignment import Commands
-from gapless.measurement.windows import Fragments
+from gapless.measurement.windows import Windows
 from gapless.parameters import Parameter, apply
-from gapless.recordings.conditions import Conditions
 from gapless.robots import Robot
-from gapless.robots.rewrite import Rewriter
 from gapless.worlds.effects import PER_JOINT, Effects
 from gapless.worlds.mujoco_world import MujocoWorld
 from gapless.worlds.world import State, Trajectory
@@ -31,7 +29,7 @@ class Candidate:
 
 
 class Simulator:
-    """Replays fragments for many candidates.
+    """Replays windows for many candidates.
 
     Args:
         world: the nominal robot in MuJoCo.
@@ -41,66 +39,49 @@ class Simulator:
     def __init__(self, world: MujocoWorld, parameters: Sequence[Parameter]) -> None:
         self.world, self.parameters = world, list(parameters)
         self.simulated_seconds = 0.0
-        self._rewriter = Rewriter(world.robot, world.timestep)
 
     def candidate(self, values: np.ndarray) -> Candidate:
         """The robot and effects with these values."""
         return Candidate(*apply(self.world.robot, self.world.effects, self.parameters, values))
 
-    def play(self, fragments: Fragments, values: np.ndarray) -> Trajectory:
-        """Replay all fragments under every row of values.
+    def play(self, windows: Windows, values: np.ndarray) -> Trajectory:
+        """Replay all windows under every row of values.
 
         Args:
-            fragments: n of them.
+            windows: n of them.
             values: (k, P).
 
         Returns:
             Arrays (k, n, T, ...): the states after each command.
         """
         candidates = [self.candidate(row) for row in values]
-        at_once = max(1, COPIES // len(fragments))
+        at_once = max(1, COPIES // len(windows))
         parts = [
-            self._play(fragments, candidates[i : i + at_once])
+            self._play(windows, candidates[i : i + at_once])
             for i in range(0, len(candidates), at_once)
         ]
-        self.simulated_seconds += len(candidates) * fragments.seconds
-        known = [f.name for f in fields(parts[0]) if getattr(parts[0], f.name) is not None]
-        joined = {k: np.concatenate([getattr(p, k) for p in parts]) for k in known}
-        shape = (len(candidates), len(fragments))
+        self.simulated_seconds += len(candidates) * windows.seconds
+        shape = (len(candidates), len(windows))
+        joined = Trajectory.concatenate(parts)
         # Sample 0 is the common start.
-        split = {k: v.reshape(*shape, *v.shape[1:])[:, :, 1:] for k, v in joined.items()}
-        return Trajectory(**split)
+        return joined.map(lambda v: v.reshape(*shape, *v.shape[1:])[:, :, 1:])
 
-    def _play(self, fragments: Fragments, candidates: list[Candidate]) -> Trajectory:
-        models = [m for c in candidates for m in self._models(c.robot, fragments.conditions)]
-        each = len(fragments)
+    def _play(self, windows: Windows, candidates: list[Candidate]) -> Trajectory:
+        each, told = len(windows), windows.conditions
+        made = [self.world.models.of_robot(c.robot) for c in candidates]
+        models = [model for of in made for model in of.of_copies(each, told)]
         targets = np.concatenate(
-            [
-                _targets(fragments.commands, models[i : i + each])
-                for i in range(0, len(models), each)
-            ]
+            [_targets(windows.commands, models[i : i + each]) for i in range(0, len(models), each)]
         )
-        start = _repeated(fragments.start, len(candidates))
-        effects = self._effects(candidates, len(fragments))
-        before = fragments.before
+        start = State.concatenate([windows.start] * len(candidates))
+        effects = self._effects(candidates, len(windows))
+        before = windows.before
         return self.world.rollout_copies(
             start, targets[:, before:], targets[:, :before], models, effects
         )
 
-    def _models(self, robot: Robot, conditions: Sequence[Conditions]) -> list[mujoco.MjModel]:
-        made: dict[object, mujoco.MjModel] = {}
-        found = []
-        for told in conditions:
-            loads = None if told.payloads is None else tuple(sorted(told.payloads.items()))
-            key = (loads, tuple(sorted(told.gains.items())))
-            if key not in made:
-                under = robot if told.payloads is None else robot.with_payloads(told.payloads)
-                made[key] = self._rewriter.model(under.with_gains(told.gains))
-            found.append(made[key])
-        return found
-
     def _effects(self, candidates: list[Candidate], each: int) -> Effects:
-        """Effects of (candidates · fragments, J) arrays; of (J,) where all candidates agree."""
+        """Effects of (candidates · windows, J) arrays; of (J,) where all candidates agree."""
         first, joints = candidates[0].effects, len(self.world.robot.joints)
         arrays = {}
         for name in PER_JOINT:
@@ -117,9 +98,3 @@ def _targets(asked: Commands, models: list[mujoco.MjModel]) -> np.ndarray:
     kp = np.array([m.actuator_gainprm[:, 0] for m in models])[:, None]
     kd = np.array([-m.actuator_biasprm[:, 2] for m in models])[:, None]
     return asked.folded(kp, kd)
-
-
-def _repeated(state: State, times: int) -> State:
-    """The same starts for every candidate."""
-    known = {k: v for k, v in vars(state).items() if v is not None}
-    return State(**{k: np.tile(v, (times, *[1] * (v.ndim - 1))) for k, v in known.items()})

@@ -48,8 +48,8 @@ class Uncertainty:
 def uncertainty(problem: Problem, linear: Linear) -> Uncertainty:
     """Judge a fit by its slopes at the solution.
 
-    Readings of one fragment share the model's errors, so that they are not independent. The
-    spread of the fragments' own gradients (a sandwich estimate, clustered by fragment) says how
+    Readings of one window share the model's errors, so that they are not independent. The
+    spread of the windows' own gradients (a sandwich estimate, clustered by window) says how
     much less they tell; where that is more than white noise of the size of the residuals would
     give, all information is discounted by it.
     """
@@ -73,14 +73,14 @@ def uncertainty(problem: Problem, linear: Linear) -> Uncertainty:
 
 def _excited(problem: Problem) -> np.ndarray:
     """(P,) False for figures of motion of a joint that stood still: only noise would speak."""
-    commands = problem.fragments.commands.target
+    commands = problem.windows.commands.target
     moves = np.ptp(commands.reshape(-1, commands.shape[-1]), axis=0) > MOVING
     still = {j for j, m in zip(problem.world.robot.joints.names, moves, strict=True) if not m}
     return np.array([p.joint not in still or p.kind in AT_REST for p in problem.parameters])
 
 
 def _clustering(information: np.ndarray, scores: np.ndarray, noise: float) -> float:
-    """How many times the variance of clustered fragments exceeds that of independent readings."""
+    """How many times the variance of clustered windows exceeds that of independent readings."""
     count = len(scores)
     if count < 3:
         return 1.0

@@ -20,7 +20,7 @@ from scipy.signal import savgol_filter
 from gapless.errors import DataError, ModelError
 from gapless.identification.torques.regressor import directions, regressor, steiner
 from gapless.measurement.alignment import Aligned, gains_of, in_robot_order
-from gapless.measurement.replay import FULL, windows
+from gapless.measurement.spans import FULL, spans_of
 from gapless.recordings.recording import Recording, Recordings
 from gapless.robots import Robot
 from gapless.robots.inertia import Inertia
@@ -136,7 +136,7 @@ def _parts(recording: Recording, robot: Robot, cutoff: float | None) -> Iterator
     given = aligned.target if aligned.torque is None else aligned.target + aligned.torque
     known = aligned.valid & (np.isfinite(given) | ~aligned.mask).all(axis=1)
     margin = 2 * (wide + narrow)
-    for first, last in windows(known, recording.rate, FULL):
+    for first, last in spans_of(known, recording.rate, FULL):
         for start in range(first, last - margin + 1, PIECE):
             span = slice(start, min(start + PIECE + margin, last + 1))
             yield _part(aligned, robot, span, recording.rate, wide, narrow)

@@ -8,8 +8,8 @@ from typing import Any
 from gapless.closing import Run
 from gapless.closing.stage import Stage
 from gapless.measurement import Gap
-from gapless.measurement.replay import FULL
 from gapless.measurement.score import BODY_METRICS, JOINT_METRICS
+from gapless.measurement.spans import FULL
 from gapless.reports.figures import bars, lines, short
 from gapless.reports.sections.measured_stages import measured
 

@@ -20,8 +20,7 @@ from gapless.worlds.hidden.truth import Truth
 from gapless.worlds.world import Health, Identity, State, Trajectory
 
 if TYPE_CHECKING:
-    from gapless.worlds.mujoco_world import MujocoWorld
-    from gapless.worlds.physx import PhysxWorld
+    from gapless.worlds.engine_world import EngineWorld
 
 ENGINES = ("mujoco", "physx")
 
@@ -91,7 +90,7 @@ class HiddenWorld:
 
     def _build(
         self, engine: str, rate: float | None, physics_step: float, threads: int | None
-    ) -> MujocoWorld | PhysxWorld:
+    ) -> EngineWorld:
         altered = hidden_robot(self._robot, self._truth)
         effects = hidden_effects(self._robot, self._truth)
         if engine == "physx":
@@ -162,7 +161,9 @@ class HiddenWorld:
             return
         for copy, own in zip(np.arange(len(self._chance))[which], drawn, strict=True):
             self._chance[copy] = own
-        self._recent = [_replaced(earlier, which, state) for earlier in self._recent]
+        self._recent = [
+            earlier.with_rows(which, state.completed(earlier[which])) for earlier in self._recent
+        ]
 
     def place(self, state: State) -> None:
         """Move all copies to another state; clocks, delays and motors go on as they were."""
@@ -175,14 +176,10 @@ class HiddenWorld:
         # As many states as a sensor delay may still show.
         shown = max(1, int(np.ceil(self._sensors.delay * self.rate)))
         self._recent = [*self._recent, now][-shown - 1 :]
-        rows = {
-            name: np.stack([_known(past, name, array) for past in self._recent], axis=1)
-            for name, array in vars(now).items()
-            if array is not None
-        }
-        seen = Trajectory(**rows, valid=np.ones((len(now), len(self._recent)), bool))
-        logged = self._sensors.log(seen, self.rate, self._chance)
-        return State(**{name: getattr(logged, name)[:, -1] for name in rows})
+        # A start has no torque and no temperature: the present ones stand for them.
+        past = [earlier.completed(now) for earlier in self._recent]
+        seen = Trajectory.over_time(past, np.ones((len(now), len(past)), bool))
+        return self._sensors.log(seen, self.rate, self._chance).at(-1)
 
     def rollout(
         self,
@@ -225,18 +222,3 @@ def _without_softness(only: tuple[str, ...] | None) -> tuple[str, ...]:
     if only is not None and "floor_softness" in only and len(only) < len(EFFECTS):
         raise ModelError("PhysX has no soft contacts, so floor_softness needs engine='mujoco'")
     return tuple(name for name in only or EFFECTS if name != "floor_softness")
-
-
-def _known(state: State, name: str, otherwise: np.ndarray) -> np.ndarray:
-    """What a state has of a name; a start has no torque and no temperature."""
-    found = getattr(state, name)
-    return otherwise if found is None else found
-
-
-def _replaced(state: State, which: np.ndarray, other: State) -> State:
-    """A state in which some copies are those of another one."""
-    arrays = {name: np.array(array) for name, array in vars(state).items() if array is not None}
-    for name, array in arrays.items():
-        if getattr(other, name) is not None:
-            array[which] = getattr(other, name)
-    return State(**arrays)

@@ -59,8 +59,8 @@ def _late(true: Trajectory, steps: float, rate: float) -> Trajectory:
     q, dq = _between(true.q, true.dq, before, part, rate)
     arrays = {
         name: _straight(array, before, part)
-        for name, array in vars(true).items()
-        if array is not None and name not in ("q", "dq", "valid", "torque", "temperature")
+        for name, array in true.start().fields.items()
+        if name not in ("q", "dq")
     }
     return replace(true, q=q, dq=dq, **arrays)
 

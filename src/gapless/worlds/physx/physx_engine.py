@@ -10,7 +10,7 @@ import numpy as np
 
 from gapless.worlds.actuators import Actuators, Motors, PdLaw
 from gapless.worlds.effects import Effects
-from gapless.worlds.engine import RUNAWAY, Engine, PackedTrajectory
+from gapless.worlds.engine import RUNAWAY, Engine, PackedTrajectory, law_of
 from gapless.worlds.packing import StateLayout
 from gapless.worlds.physx.description import PhysxDescription
 from gapless.worlds.physx.physx_scene import PhysxScene
@@ -45,7 +45,7 @@ class Copy:
 
 
 class PhysxEngine(Engine):
-    """Plays targets in PhysX; commands, delays and validity are those of `Engine`.
+    """Plays targets in PhysX, one scene a copy.
 
     PD acts as a torque at every physics step. Its damping is made implicit, as in MuJoCo's
     implicitfast: (M + h·D) Δv = h·f is an explicit step whose armature is larger by h·D.
@@ -65,7 +65,7 @@ class PhysxEngine(Engine):
 
     def actuators(self, models: list[Any], effects: Effects) -> Actuators:
         """The actuators of these copies, friction and damping included: PhysX has none in N·m."""
-        law = super().actuators([copy.model for copy in models], effects).law
+        law = law_of([copy.model for copy in models])
         return Actuators(
             effects,
             law,
@@ -105,8 +105,6 @@ class PhysxEngine(Engine):
                 if played.temperature is not None:
                     played.temperature[:, row] = motors.temperature
         played.motors = motors
-
-    _advance_with_effects = _advance
 
     def _armature_with_damping(self, law: PdLaw, error: np.ndarray, dq: np.ndarray) -> np.ndarray:
         """MuJoCo, too, leaves the damping of a motor at its torque limit out."""

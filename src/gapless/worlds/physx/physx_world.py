@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from gapless.recordings.conditions import Conditions
 from gapless.robots import Robot
 from gapless.worlds.effects import Effects
+from gapless.worlds.engine_world import EngineWorld
 from gapless.worlds.models import MODELS_KEPT
-from gapless.worlds.mujoco_world import MujocoWorld
 from gapless.worlds.physx.description import read_plan
 from gapless.worlds.physx.library import INTEGRATOR, engine_version, require_sapien
 from gapless.worlds.physx.physx_engine import Copy, PhysxEngine
-from gapless.worlds.world import Identity, State, Trajectory
+from gapless.worlds.world import State, Trajectory
 
 SCENES_AT_ONCE = 64
 """Copies of a rollout that are simulated side by side: a scene takes about 2 MB."""
 
 
-class PhysxWorld(MujocoWorld):
-    """Copies of a robot in PhysX, one scene each; all but the physics is MujocoWorld's.
+class PhysxWorld(EngineWorld):
+    """Copies of a robot in PhysX, one scene each.
 
     Every reset and every rollout builds new scenes. A start beyond a joint's limits widens that
     limit for that copy: recordings of real robots have such starts.
@@ -49,9 +48,9 @@ class PhysxWorld(MujocoWorld):
         effects: Effects | None = None,
     ) -> None:
         require_sapien()
-        super().__init__(robot, rate, physics_step=physics_step, effects=effects, threads=1)
+        super().__init__(robot, rate, physics_step=physics_step, effects=effects)
         self._engine = PhysxEngine(
-            *(self._model, self._layout, self.effects, self._rate, self.substeps, 1),
+            *(self._model, self._layout, self.effects, self._rate, self.substeps),
             names=robot.joints.names,
             frictionloss=robot.joints.frictionloss,
             damping=robot.joints.damping,
@@ -60,11 +59,8 @@ class PhysxWorld(MujocoWorld):
         self._plan(self._model)  # what PhysX cannot represent is refused now
 
     @property
-    def identity(self) -> Identity:
-        """Engine, version, integrator, step and hashes of the model and the effects."""
-        return replace(
-            super().identity, engine="physx", version=engine_version(), integrator=INTEGRATOR
-        )
+    def _software(self) -> tuple[str, str, str]:
+        return "physx", engine_version(), INTEGRATOR
 
     def variant(
         self,
@@ -72,9 +68,9 @@ class PhysxWorld(MujocoWorld):
         robot: Robot | None = None,
         effects: Effects | None = None,
         rate: float | None = None,
-    ) -> PhysxWorld:
+    ) -> Self:
         """A new world that differs in what is given."""
-        return PhysxWorld(
+        return type(self)(
             robot or self._robot,
             rate or self._rate,
             physics_step=self._physics_step,
@@ -101,15 +97,9 @@ class PhysxWorld(MujocoWorld):
             block = slice(first, first + SCENES_AT_ONCE)
             part = {name: values[block] for name, values in told.items()}
             played.append(super().rollout(state[block], targets[block], **part))
-        return _joined(played)
+        return Trajectory.concatenate(played)
 
     def _models_for(self, copies: int, conditions: Sequence[Conditions] | None) -> list[Any]:
         """Copies that have no scene yet, so that each start is built anew."""
         models = super()._models_for(copies, conditions)
         return [Copy(model, self._plan(model)) for model in models]
-
-
-def _joined(parts: list[Trajectory]) -> Trajectory:
-    """Blocks of copies as one batch."""
-    names = [f.name for f in fields(Trajectory) if getattr(parts[0], f.name) is not None]
-    return Trajectory(**{n: np.concatenate([getattr(p, n) for p in parts]) for n in names})

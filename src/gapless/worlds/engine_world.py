@@ -1,0 +1,250 @@
+"""EngineWorld: all of a world but its physics: clock, copies, delays, motors, conditions."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import mujoco
+import numpy as np
+
+from gapless.errors import SimulationError
+from gapless.recordings.conditions import Conditions
+from gapless.robots import Robot
+from gapless.worlds.actuators import Motors
+from gapless.worlds.chance import lateness, sequence_generators
+from gapless.worlds.copies import Copies, earlier_targets
+from gapless.worlds.effects import Effects
+from gapless.worlds.engine import Engine
+from gapless.worlds.engine_warnings import capture_warnings
+from gapless.worlds.input_checks import require_finite, require_possible, require_shape
+from gapless.worlds.models import Models
+from gapless.worlds.packing import StateLayout
+from gapless.worlds.world import Health, Identity, State, Trajectory
+
+
+class EngineWorld(ABC):
+    """Copies of a robot in a physics engine, which the class that derives from it sets.
+
+    Args:
+        robot: what is simulated; its mount decides whether there is a floor.
+        rate: control steps per second; the robot's own by default.
+        physics_step: longest physics step, s. The step used divides the control step evenly.
+        effects: actuator effects beyond PD; none by default.
+    """
+
+    _engine: Engine
+
+    def __init__(
+        self, robot: Robot, rate: float | None, *, physics_step: float, effects: Effects | None
+    ) -> None:
+        capture_warnings()
+        self._robot = robot
+        self._rate = float(robot.rate if rate is None else rate)
+        if not (0 < self._rate < np.inf and 0 < physics_step < np.inf):
+            raise SimulationError(
+                f"rate {self._rate:g} Hz and physics step {physics_step:g} s must be above 0"
+            )
+        self._physics_step = physics_step
+        self.substeps = max(1, int(np.ceil(1 / (self._rate * physics_step) - 1e-9)))
+        self.timestep = 1 / (self._rate * self.substeps)
+        self.models = Models.compile(robot, self.timestep)
+        self._model = self.models.nominal
+        self._layout = StateLayout.of(self._model, robot)
+        self._effects_given = effects or Effects()
+        self.effects = self._effects_given.resolve(len(robot.joints.names))
+        self._copies = Copies.none(self._layout.size, len(robot.joints.names))
+
+    @property
+    def robot(self) -> Robot:
+        """The robot that is simulated."""
+        return self._robot
+
+    @property
+    def model(self) -> mujoco.MjModel:
+        """The compiled model of a copy without conditions of its own."""
+        return self._model
+
+    @property
+    def rate(self) -> float:
+        """Control steps per second."""
+        return self._rate
+
+    @property
+    def identity(self) -> Identity:
+        """Engine, version, integrator, step and hashes of the model and the effects."""
+        engine, version, integrator = self._software
+        return Identity(
+            engine=engine,
+            version=version,
+            integrator=integrator,
+            timestep=self.timestep,
+            rate=self._rate,
+            robot=self._robot.name,
+            model_hash=self._robot.fingerprint(),
+            effects_hash=self.effects.fingerprint(),
+        )
+
+    @property
+    @abstractmethod
+    def _software(self) -> tuple[str, str, str]:
+        """Engine, version and integrator."""
+
+    @property
+    def health(self) -> Health:
+        """Which of the copies that `step` advances diverged, and when."""
+        return Health(diverged=~self._copies.alive, at=self._copies.diverged_at.copy())
+
+    @property
+    def history_steps(self) -> int:
+        """Earlier targets that a command delay still brings into force."""
+        return self._engine.history_steps
+
+    def at_rate(self, rate: float) -> Self:
+        """The same world with another control rate."""
+        return self if np.isclose(rate, self._rate) else self.variant(rate=rate)
+
+    def twin(self) -> Self:
+        """A world of its own with the same figures."""
+        return self.variant()
+
+    @abstractmethod
+    def variant(
+        self,
+        *,
+        robot: Robot | None = None,
+        effects: Effects | None = None,
+        rate: float | None = None,
+    ) -> Self:
+        """A new world that differs in what is given."""
+
+    def home(self, copies: int = 1) -> State:
+        """The default pose at rest; on a floor, standing."""
+        return self._layout.home(self._robot, copies)
+
+    def reset(
+        self,
+        state: State,
+        which: np.ndarray | None = None,
+        conditions: Sequence[Conditions] | None = None,
+        history: np.ndarray | None = None,
+    ) -> None:
+        """Put copies into a state; see `World.reset`."""
+        fresh = self._fresh(state, conditions, history)
+        if which is None:
+            self._copies = fresh
+            return
+        chosen = np.arange(len(self._copies))[which]
+        if len(chosen) != len(fresh):
+            raise SimulationError(f"{len(fresh)} states for {len(chosen)} copies to reset")
+        self._copies.replace(chosen, fresh)
+
+    def _fresh(
+        self, state: State, conditions: Sequence[Conditions] | None, history: np.ndarray | None
+    ) -> Copies:
+        earlier = earlier_targets(history, state.q, max(1, self.history_steps))
+        return Copies(
+            packed=self._packed(state, self.effects.encoder_bias),
+            models=self._models_for(len(state), conditions),
+            history=earlier,
+            late=np.zeros(earlier.shape[:2]),
+            motors=self._cold_motors(len(state), conditions),
+            chance=sequence_generators(self.effects.seed, "jitter", state.q, conditions),
+            diverged_at=np.full(len(state), np.nan),
+        )
+
+    def place(self, state: State) -> None:
+        """Move the copies to another state; clocks, delays and motors go on."""
+        self._copies.place(self._packed(state, self.effects.encoder_bias))
+
+    def step(self, target: np.ndarray, torque: np.ndarray | None = None) -> State:
+        """Hold (n, J) targets, and optionally extra joint torques, for one control step."""
+        copies, targets = self._copies, require_finite("target", target, self._robot)[:, None]
+        torques = None if torque is None else require_finite("torque", torque, self._robot)[:, None]
+        if len(targets) != len(copies):
+            raise SimulationError(
+                f"{len(targets)} targets for {len(copies)} copies; call reset() first"
+            )
+        drawn = lateness(copies.chance, 1, self.effects.jitter.max(initial=0.0))
+        late = np.concatenate([copies.late, drawn], axis=1)
+        played = self._engine.play(
+            copies.packed, targets, torques, copies.history, copies.models, copies.motors, late
+        )
+        copies.advance(played, targets, late)
+        seen = self._layout.unpack(copies.packed.copy())
+        return replace(
+            seen,
+            q=seen.q + self.effects.encoder_bias,
+            torque=played.torque[:, 1],
+            temperature=None if played.temperature is None else played.temperature[:, 1],
+        )
+
+    def rollout(
+        self,
+        state: State,
+        targets: np.ndarray,
+        *,
+        torques: np.ndarray | None = None,
+        history: np.ndarray | None = None,
+        conditions: Sequence[Conditions] | None = None,
+    ) -> Trajectory:
+        """Play (n, T, J) targets from a state; see `World.rollout`."""
+        targets = require_finite("targets", targets, self._robot)
+        torques = None if torques is None else require_finite("torques", torques, self._robot)
+        earlier = state.q[:, None] if history is None or not history.shape[1] else history
+        if len(targets) != len(state):
+            raise SimulationError(f"{len(targets)} rows of targets for {len(state)} start states")
+        models = self._models_for(len(state), conditions)
+        late = self._lateness(targets, earlier, conditions)
+        motors = self._cold_motors(len(state), conditions)
+        return self._played(state, targets, torques, earlier, models, motors, late, self.effects)
+
+    def _played(
+        self,
+        state: State,
+        targets: np.ndarray,
+        torques: np.ndarray | None,
+        earlier: np.ndarray,
+        models: list[Any],
+        motors: Motors | None,
+        late: np.ndarray | None,
+        effects: Effects,
+    ) -> Trajectory:
+        bias = effects.encoder_bias
+        start = self._packed(state, bias)
+        played = self._engine.play(start, targets, torques, earlier, models, motors, late, effects)
+        seen = self._layout.unpack(played.packed, played.valid)
+        return replace(  # type: ignore[return-value]
+            seen,
+            q=seen.q + bias[..., None, :],
+            torque=played.torque,
+            temperature=played.temperature,
+        )
+
+    def _lateness(
+        self, targets: np.ndarray, earlier: np.ndarray, conditions: Sequence[Conditions] | None
+    ) -> np.ndarray | None:
+        """(n, H + T) seconds of jitter; the commands before the start were in time."""
+        mean = self.effects.jitter.max(initial=0.0)
+        if not mean:
+            return None
+        chance = sequence_generators(self.effects.seed, "jitter", targets, conditions)
+        late = lateness(chance, targets.shape[1], mean)
+        return np.concatenate([np.zeros(earlier.shape[:2]), late], axis=1)
+
+    def _cold_motors(self, copies: int, conditions: Sequence[Conditions] | None) -> Motors | None:
+        """Motors as warm as the conditions say; NaN angles are set when the first target acts."""
+        effects = self.effects
+        return Motors.unset(effects.ambient, copies, conditions) if effects.needs_memory else None
+
+    def _packed(self, state: State, bias: np.ndarray) -> np.ndarray:
+        """(n, size) starts as an engine takes them; those that cannot be are refused."""
+        require_shape(state, self._robot, self._layout.base)
+        packed = self._layout.pack(replace(state, q=state.q - bias))
+        require_possible(packed, state.base_quat_wxyz if self._layout.base else None)
+        return packed
+
+    def _models_for(self, copies: int, conditions: Sequence[Conditions] | None) -> list[Any]:
+        return self.models.of_copies(copies, conditions)
