@@ -84,15 +84,15 @@ def _draw(panel: Any, played: Replay, joint: int) -> None:
 def plot_gap(gap: Gap, path: Path) -> Path:
     """Bars of MPJAE by joint for each horizon, and beside them what explains the error."""
     worst = gap.horizons[-1]
-    known = [j for j in range(len(gap.joints)) if np.isfinite(gap.joint("mpjae", worst)[j])]
-    order = sorted(known, key=lambda j: gap.joint("mpjae", worst)[j])
+    known = [j for j in range(len(gap.joints)) if np.isfinite(gap.joint("replay_error", worst)[j])]
+    order = sorted(known, key=lambda j: gap.joint("replay_error", worst)[j])
     figure = _figure(13.0, 0.34 * len(order) + 1.6)
     left, right = figure.subplots(1, 2, sharey=True)
     height = 0.8 / len(gap.horizons)
     rows = np.arange(len(order))
     for i, horizon in enumerate(gap.horizons):
         label = horizon if isinstance(horizon, str) else f"{horizon:g} s"
-        values = gap.joint("mpjae", horizon)[order]
+        values = gap.joint("replay_error", horizon)[order]
         left.barh(rows + i * height, values, height, label=label, color=f"C{i}")
     left.set_yticks(rows + 0.4 - height / 2, [gap.joints[j] for j in order], fontsize=8)
     left.set_xlabel("MPJAE (rad)")

@@ -16,6 +16,7 @@ from gapless.measurement.score import BODY_METRICS, JOINT_METRICS
 from gapless.measurement.spans import Horizon
 
 LABELS = {
+    "replay_error": "replay error",
     "mpjae": "MPJAE",
     "rmse": "RMSE",
     "q_dis": "Q_dis",
@@ -105,15 +106,15 @@ def _by_joint(gap: Gap, horizon: Horizon) -> Table:
     metrics = [m for m in JOINT_METRICS if np.isfinite(values[m]).any()]
     for metric in metrics:
         table.add_column(f"{LABELS[metric]}\n({JOINT_METRICS[metric]})", justify="right")
-    for j in np.argsort(-np.nan_to_num(values["mpjae"], nan=-1.0)):
-        if np.isfinite(values["mpjae"][j]):
+    for j in np.argsort(-np.nan_to_num(values["replay_error"], nan=-1.0)):
+        if np.isfinite(values["replay_error"][j]):
             table.add_row(Text(gap.joints[j]), *(_number(float(values[m][j])) for m in metrics))
     return table
 
 
 def _by_group(gap: Gap, group: str) -> Table | None:
     horizon = gap.horizons[-1]
-    found = gap.by(group, "mpjae", horizon)
+    found = gap.by(group, "replay_error", horizon)
     if len(found) < 2:
         return None
     ranked = sorted(found, key=lambda n: -found[n].value)
@@ -121,7 +122,7 @@ def _by_group(gap: Gap, group: str) -> Table | None:
     note = f", worst {GROUPS_SHOWN} of {len(ranked)}" if cut else ""
     table = _titled(f"Gap by {group}, {_horizon(horizon)}{note}")
     table.add_column(group)
-    for column in ("clips", "MPJAE (rad)", "lag (ms)", "E_g-mpjpe (mm)"):
+    for column in ("clips", "replay error (rad)", "lag (ms)", "E_g-mpjpe (mm)"):
         table.add_column(column, justify="right")
     others = {m: gap.by(group, m, horizon) for m in ("lag_ms", "e_g_mpjpe")}
     for name in ranked[:GROUPS_SHOWN]:
