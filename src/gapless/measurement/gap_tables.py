@@ -16,6 +16,7 @@ from gapless.measurement.replay import Horizon
 from gapless.measurement.score import BODY_METRICS, JOINT_METRICS
 
 LABELS = {
+    "replay_error": "replay error",
     "mpjae": "MPJAE",
     "rmse": "RMSE",
     "q_dis": "Q_dis",

@@ -38,7 +38,7 @@ def sentence(run: Run) -> str:
     count, last = len(run.facts["split"]["test"]), kept(run)
     raw, now = run.stage("raw")["error"], run.stage(last)["error"]
     start = (
-        f"Over {run.facts['choices']['horizon']:g} s, on {count} "
+        f"Over {run.facts['settings']['horizon']:g} s, on {count} "
         f"held-out {'motion' if count == 1 else 'motions'}, the nominal simulator's joints are "
         f"{raw:.4f} rad from the robot's"
     )
