@@ -21,7 +21,9 @@ from rich.table import Table
 
 from gapless import CorrectedWorld, Dataset, MujocoWorld, correct, identify, measure
 from gapless.artifact import write_json
+from gapless.corrections.correcting import CorrectSettings
 from gapless.identification import Calibration, IdentifySettings
+from gapless.recordings import Split
 from gapless.robots import Robot
 
 HORIZONS = (0.25, 0.5, 1.0)
@@ -42,11 +44,10 @@ SWEEPS: dict[str, dict[str, dict[str, Any]]] = {
 
 @dataclass(frozen=True)
 class Bench:
-    """Recordings to learn from and to judge by, and what was identified."""
+    """Recordings by their use, and what was identified."""
 
     world: MujocoWorld
-    train: Dataset
-    test: Dataset
+    split: Split
     calibration: Calibration
 
 
@@ -54,15 +55,15 @@ def bench(folder: Path, calibration: Path | None) -> Bench:
     """Split by motion, and identify the actuators where that was not done before."""
     dataset = Dataset.open(folder)
     robot = Robot.load("g1", mount="free").lock(_missing(dataset))
-    train, test = dataset.split("motion", test=0.25, seed=0)
+    split = dataset.split("motion", test=0.25, seed=0)
     if calibration and calibration.exists():
         found = Calibration.load(calibration)
     else:
         how = IdentifySettings(horizon=0.5, windows=48, physics_step=STEP)
-        found = identify(train, robot, "actuators", held_out=0.0, settings=how)
+        found = identify(split.without_test(), robot, "actuators", settings=how)
         if calibration:
             found.save(calibration)
-    return Bench(MujocoWorld(robot, dataset.rate, physics_step=STEP), train, test, found)
+    return Bench(MujocoWorld(robot, dataset.rate, physics_step=STEP), split, found)
 
 
 def _missing(dataset: Dataset) -> list[str]:
@@ -70,21 +71,21 @@ def _missing(dataset: Dataset) -> list[str]:
     return [j for j in Robot.load("g1", mount="free").joints.names if j not in dataset[0].joints]
 
 
-def shortened(train: Dataset, seconds: float | None) -> Dataset:
-    """The first motions, as many as make up some seconds."""
+def shortened(split: Split, seconds: float | None) -> Split:
+    """The same choosing motions, and only as many learning ones as make up some seconds."""
     if seconds is None:
-        return train
+        return split.without_test()
     kept, total = set[str](), 0.0
-    for recording in (train[i] for i in range(len(train))):
+    for recording in split.learn:
         if total < seconds:
             kept.add(recording.name)
             total += recording.duration
-    return train.select(lambda episode: episode.name in kept)
+    return Split.of([r for r in split.learn if r.name in kept], split.choose)
 
 
 def judged(data: Bench, world: CorrectedWorld) -> dict[str, float]:
     """E_g-mpjpe by horizon, mm."""
-    gap = measure(data.test, world, horizons=HORIZONS, windows=20)
+    gap = measure(data.split.test, world, horizons=HORIZONS, windows=20)
     return {f"{h:g} s": gap.mean("e_g_mpjpe", h).value for h in HORIZONS}
 
 
@@ -92,12 +93,11 @@ def trained(data: Bench, changes: dict[str, Any]) -> CorrectedWorld:
     """The world with a correction whose training differs in one setting."""
     settings = USUAL | {k: v for k, v in changes.items() if k != "data"}
     correction = correct(
-        shortened(data.train, changes.get("data")),
+        shortened(data.split, changes.get("data")),
         data.world,
         data.calibration,
-        held_out=0.0,
-        model="actuator",
-        trainer_settings=settings,
+        settings=CorrectSettings(model="actuator", trainer_settings=settings),
+        keep_anyway=True,  # a setting that does not help is shown as such
     )
     return CorrectedWorld(data.world, data.calibration, [correction])
 

@@ -1,9 +1,9 @@
 """The gradient trainer against PPO: same network, head, recordings, split and start.
 
 The robot is a hidden H1-2 (`typical`), arms only, without a load and with 2 kg in each hand. Both
-train on motions of one unit and are judged by other motions of another unit. Prints the held-out
-error over the wall time of both, and when the gradient trainer had reached what PPO reached in the
-end. Time that is spent on judging is not counted.
+learn from motions of one unit, choose rounds by others of it, and are judged by other motions of
+another unit. Prints the held-out error over the wall time of both, and when the gradient trainer
+had reached what PPO reached in the end. Time that is spent on judging is not counted.
 """
 
 from __future__ import annotations
@@ -30,10 +30,9 @@ from gapless.corrections.training import TrainingSession, trainer_of
 from gapless.corrections.training.task import Task
 from gapless.corrections.training.trainer import TrainingProgress
 from gapless.corrections.training.untrained import contract_for, untrained
-from gapless.measurement.judge import replay_rmse
+from gapless.measurement.judge import replay_error
 from gapless.progress import Progress
-from gapless.recordings.recording import Recording
-from gapless.recordings.split import Split, divided
+from gapless.recordings import Recording, Split, split_recordings
 from gapless.worlds import MujocoWorld
 
 RATE, SECONDS, HELD_OUT = 50, 9.0, 4
@@ -81,7 +80,7 @@ class Course:
         """Judge a correction with the clock stopped."""
         asked = time.perf_counter()
         world = CorrectedWorld(self.task.world, None, [correction])
-        error = replay_rmse(self.test, world, HORIZON)
+        error = replay_error(self.test, world, HORIZON)
         self.points.append(Point(asked - self.began - self.judging, error))
         self.judging += time.perf_counter() - asked
 
@@ -115,20 +114,20 @@ def recorded(motions: int, seed: int) -> tuple[Repertoire, Split]:
                 plan, batch, targets, world, replica, Starts(plan, replica)
             ).recordings()
         ]
-    return chosen, divided(sides["fit"], sides["held_out"], seed=seed)
+    return chosen, split_recordings(sides["fit"], test=sides["held_out"], seed=seed)
 
 
 def compare(args: argparse.Namespace) -> dict[str, Any]:
     """Train both and set their courses side by side."""
     chosen, split = recorded(args.motions, args.seed)
     world = MujocoWorld(chosen.robot, RATE)
-    task = Task(world, split.train, split.validation, HORIZON, args.seed)
+    task = Task(world, split.learn, split.choose, HORIZON, args.seed)
     contract = contract_for(world, RATE, model=args.model, head=args.head, members=1)
     start = with_sensors(untrained(contract, task, args.seed), task)
     limits = {"iterations": 10**6, "seconds": 60 * args.minutes, **json.loads(args.ppo)}
     courses = {}
     for trainer, settings in (("gradient", json.loads(args.gradient)), ("ppo", limits)):
-        courses[trainer] = Course(task, split.held_out, [])
+        courses[trainer] = Course(task, list(split.test), [])
         courses[trainer].train(trainer, settings, start)
     aim = courses["ppo"].points[-1]
     reached = [p.seconds for p in courses["gradient"].points if p.error <= aim.error]
@@ -136,7 +135,7 @@ def compare(args: argparse.Namespace) -> dict[str, Any]:
         "model": args.model,
         "head": args.head,
         "seed": args.seed,
-        "raw": replay_rmse(split.held_out, world, HORIZON),
+        "raw": replay_error(split.test, world, HORIZON),
         "courses": {name: [asdict(p) for p in c.points] for name, c in courses.items()},
         "reached_seconds": reached[0] if reached else None,
         "ratio": aim.seconds / reached[0] if reached else None,

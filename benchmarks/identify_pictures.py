@@ -17,11 +17,11 @@ import numpy as np
 from gapless.identification import IdentifySettings, identify
 from gapless.identification.calibration_plots import new_figure, plot_calibration, save_figure
 from gapless.identification.plans.two_stage import loads
-from gapless.measurement.judge import replay_rmse
+from gapless.measurement.judge import replay_error
 from gapless.measurement.replay import replay
 from gapless.motions.excitation import multisine
 from gapless.parameters import apply, parameters_of
-from gapless.recordings.recording import Recording
+from gapless.recordings import Recording, Split
 from gapless.robots import Payload, Robot
 from gapless.worlds import Effects, MujocoWorld
 from gapless.worlds.record import record
@@ -71,8 +71,8 @@ def recorded(
 def windows(path: Path) -> None:
     """A recording, and replays of one second from recorded states, before and after a fit."""
     robot = arm("shoulder_lift", "elbow_flex")
-    clips = recorded(scaled(robot, kp=0.5, damping=0.8, frictionloss=5.0), 4)
-    found = identify(clips[1:], robot, DRIVES, held_out=clips[:1], settings=QUICK)
+    clips = recorded(scaled(robot, kp=0.5, damping=0.8, frictionloss=5.0), 5)
+    found = identify(Split.of(clips[2:], clips[1:2], clips[:1]), robot, DRIVES, settings=QUICK)
     nominal = MujocoWorld(robot, RATE, physics_step=PHYSICS_STEP)
     worlds = {"nominal": nominal, "calibrated": found.world(robot, RATE, physics_step=PHYSICS_STEP)}
     figure = new_figure(8.5, 4.6)
@@ -80,7 +80,7 @@ def windows(path: Path) -> None:
     for panel, (name, world), colour in zip(panels, worlds.items(), (BEFORE, AFTER), strict=True):
         (played,) = replay(clips[:1], world, 1.0)
         _draw_windows(panel, played, robot.joints.index("elbow_flex"), name, colour)
-        error = replay_rmse(clips[:1], world, 1.0)
+        error = replay_error(clips[:1], world, 1.0)
         panel.set_title(f"{name} robot: {1e3 * error:.1f} mrad", fontsize=10)
         print(f"windows: {name} {1e3 * error:.2f} mrad over 1 s, on a motion that no fit saw")
     panels[1].set_xlabel("time [s]")
@@ -104,7 +104,7 @@ def _draw_windows(panel: Any, played: Any, joint: int, name: str, colour: str) -
 def intervals(path: Path) -> None:
     """What was told and what was not: the wrist roll never moved."""
     robot = arm("shoulder_lift", "elbow_flex", "wrist_roll")
-    clips = recorded(scaled(robot, kp=1.3, damping=0.7, frictionloss=3.0), 4, still=("wrist_roll",))
+    clips = recorded(scaled(robot, kp=1.3, damping=0.7, frictionloss=3.0), 5, still=("wrist_roll",))
     names = [*DRIVES, "encoder_bias", "delay@all"]
     found = identify(clips, robot, names, settings=QUICK)
     told = sum(e.told for e in found.estimates)
@@ -158,13 +158,12 @@ def two_stages(path: Path, units: int = 4) -> None:
         clips = recorded(hidden, 2, seed=unit) + recorded(full, 2, name="load", seed=unit + 50)
         for plan, found in errors.items():
             calibration = identify(
-                clips,
+                Split.of(clips),
                 robot,
                 base,
                 plan=plan,
                 payload=["mass/gripper"],
                 loaded=["load_*"],
-                held_out=0.0,
                 settings=QUICK,
             )
             found.append(1e3 * (loads(calibration.loaded or calibration)[0].mass - load))
@@ -193,7 +192,7 @@ def starts(path: Path, units: int = 3) -> None:
         clips = recorded(scaled(robot, **truth), 3, noise=1e-3, seed=unit)
         for way, rows in errors.items():
             settings = replace(QUICK, starts=way, horizon=0.5, windows=18)
-            found = identify(clips, robot, names, held_out=0.0, settings=settings)
+            found = identify(Split.of(clips), robot, names, settings=settings)
             for e in found.estimates:
                 true = truth[e.parameter.kind] * e.nominal[0]
                 rows.append([names.index(e.parameter.kind), 100 * (e.value / true - 1)])
@@ -224,7 +223,7 @@ def fleet(path: Path) -> None:
     clips = []
     for seed, (unit, factor) in enumerate(factors.items()):
         clips += recorded(scaled(robot, kp=factor), 2, noise=1e-3, seed=seed, unit=unit)
-    found = identify(clips, robot, ["kp", "damping"], plan="fleet", held_out=0.0, settings=QUICK)
+    found = identify(Split.of(clips), robot, ["kp", "damping"], plan="fleet", settings=QUICK)
     figure = new_figure(8.5, 3.2)
     for panel, joint in zip(figure.subplots(1, 2, sharey=True), robot.joints.names, strict=True):
         whole = found[f"kp/{joint}"]

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from gapless.corrections import CorrectedWorld, Correction, correct
+from gapless.corrections.correcting import CorrectSettings
 from gapless.errors import DataError
 from gapless.measurement.replay import replay
 from gapless.measurement.spans import FULL
@@ -27,6 +28,8 @@ from gapless.motions.limits import check_motion
 from gapless.motions.motion import Motion
 from gapless.recordings.conditions import Conditions
 from gapless.recordings.recording import Recording
+from gapless.recordings.split import Split
+from gapless.recordings.splitting import split_recordings
 from gapless.robots import Robot
 from gapless.worlds import HiddenWorld, MujocoWorld
 from gapless.worlds.world import World
@@ -150,15 +153,9 @@ def row(
     return Row(method, mean, float(found.std()), median, q90, q99, 1 - mean / alone, each, seconds)
 
 
-def learned(
-    world: MujocoWorld, train: Sequence[Recording], trainer: str, model: str, seed: int
-) -> Correction:
+def learned(world: MujocoWorld, split: Split, trainer: str, model: str, seed: int) -> Correction:
     """A residual torque."""
-    return correct(
-        train,
-        world,
-        held_out=0.0,
-        seed=seed,
+    settings = CorrectSettings(
         model=model,
         head="torque",
         trainer=trainer,
@@ -166,6 +163,8 @@ def learned(
         model_settings=MODELS[model],
         trainer_settings=TRAINERS[trainer, model],
     )
+    # A method that does not help is shown as such.
+    return correct(split.without_test(), world, settings=settings, seed=seed, keep_anyway=True)
 
 
 def study(
@@ -176,13 +175,14 @@ def study(
     world, hidden = MujocoWorld(robot, RATE), HiddenWorld(robot, "typical", rate=RATE)
     train = logged(hidden, excitation(robot, seconds, count, 2 * seed))
     test = logged(hidden, excitation(robot, seconds, held_out, 2 * seed + 1))
+    split = split_recordings(train, test=test, seed=seed)
     found = errors(test, world)
     alone, names = float(found.mean()), robot.joints.names
     rows = [row("PD alone", found, alone, names)]
     for trainer in trainers:
         for model in MODELS:
             began = time.perf_counter()
-            correction = learned(world, train, trainer, model, seed)
+            correction = learned(world, split, trainer, model, seed)
             taken = time.perf_counter() - began
             found = errors(test, CorrectedWorld(world, None, [correction]))
             rows.append(row(f"{trainer} {model}", found, alone, names, taken))
@@ -193,8 +193,10 @@ def main() -> None:
     """Run the study."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=10.0, help="of each trajectory")
-    parser.add_argument("--train", type=int, default=8, help="trajectories to learn from")
-    parser.add_argument("--held-out", type=int, default=3, help="trajectories to judge by")
+    parser.add_argument(
+        "--train", type=int, default=8, help="trajectories to learn from and choose by"
+    )
+    parser.add_argument("--held-out", type=int, default=3, help="trajectories to test on")
     parser.add_argument(
         "--trainers", nargs="+", default=["inverse"], choices=["inverse", "gradient"]
     )

@@ -1,6 +1,6 @@
-"""SimLifter's bench: hidden H1-2 arms carry 0 to 3 kg a hand; units 1 to 3 teach, unit 4 judges.
+"""SimLifter's bench: hidden H1-2 arms carry 0 to 3 kg a hand; units 1 to 3 teach, unit 4 tests.
 
-Prints the mean joint error (MPJAE) of full replays by payload, on motions and a unit that no method
+Prints the replay error (mean |Δq|) of full replays by payload, on motions and a unit that no method
 saw, for the raw simulator, corrections alone, identification, and both; and the offset of the hands
 in the delivery task: each model says which targets bring the hands to a place under load, and unit
 4 is driven there with them.
@@ -20,13 +20,15 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from gapless import CorrectedWorld, Dataset, HiddenWorld, MujocoWorld, World, correct, identify
+from gapless import CorrectedWorld, HiddenWorld, MujocoWorld, World, correct, identify
 from gapless import measure as measured
 from gapless.artifact import write_json
 from gapless.collection import Collection, collect, preset
+from gapless.corrections.correcting import CorrectSettings
 from gapless.identification import Calibration, IdentifySettings
 from gapless.motions.motion import min_jerk
-from gapless.recordings import Conditions
+from gapless.recordings import Conditions, Split
+from gapless.recordings.splitting import unseen
 from gapless.robots import Kinematics, Payload, Robot
 from gapless.worlds import State
 
@@ -56,11 +58,10 @@ GENTLE = {"horizons": (0.3, 0.6), "iterations": 150, "samples": 6000, "rate": 1e
 
 @dataclass(frozen=True)
 class Bench:
-    """Recordings of units 1 to 3, and of unit 4 in motions that are not among them."""
+    """Units 1 to 3 teach and choose; unit 4 tests, in motions that are not among theirs."""
 
     robot: Robot
-    train: Dataset
-    test: Dataset
+    split: Split
     seed: int
 
 
@@ -69,36 +70,43 @@ def bench(folder: Path, hours: float, rate: int = 50) -> Bench:
     plan = replace(preset("simlifter"), hours=hours, rates=(rate,), repeats=1)
     collect(plan, folder)
     collection = Collection.open(folder)
-    fit, other = (collection.dataset(split, rate) for split in ("fit", "held_out"))
-    train, _ = fit.split("motion", test=0.2, seed=0)
-    seen = set(train.motions)
+    fit, other = (collection.dataset(side, rate) for side in ("fit", "held_out"))
+    own = fit.split("motion", test=0.2, choose=0.1, seed=0)
     robot = Robot.load(plan.robot, mount=plan.mount, lock=plan.lock)
-    test = other.select(lambda episode: episode.name not in seen)
-    return Bench(robot, train, test, plan.seed)
+    test = unseen(other, [*own.learn, *own.choose])
+    return Bench(robot, Split.of(own.learn, own.choose, test), plan.seed)
 
 
 def identified(data: Bench) -> Calibration:
     """Figures of the mean of units 1 to 3."""
     how = IdentifySettings(windows=96, hardest=0.2)
-    return identify(data.train, data.robot, FIGURES, held_out=0.1, settings=how, keep_anyway=True)
+    seen = data.split.without_test()
+    return identify(seen, data.robot, FIGURES, settings=how, keep_anyway=True)
 
 
 def corrected(
-    data: Bench, calibration: Calibration | None, seed: int = 0, **choices: Any
+    data: Bench, calibration: Calibration | None, seed: int = 0, **settings: Any
 ) -> CorrectedWorld:
     """A world with a correction that was trained on units 1 to 3."""
     if calibration:
-        choices = {"trainer_settings": GENTLE, **choices}
-    found = correct(data.train, data.robot, calibration, held_out=0.0, seed=seed, **choices)
-    world = MujocoWorld(data.robot, data.train.rate)
+        settings = {"trainer_settings": GENTLE, **settings}
+    found = correct(
+        data.split.without_test(),
+        data.robot,
+        calibration,
+        settings=CorrectSettings(**settings),
+        seed=seed,
+        keep_anyway=True,  # a method that does not help is shown as such
+    )
+    world = MujocoWorld(data.robot, data.split.learn[0].rate)
     return CorrectedWorld(world, calibration, [found])
 
 
 def by_payload(data: Bench, world: World) -> dict[str, float]:
-    """Mean joint error of full replays by the load on each hand, rad."""
-    gap = measured(data.test, world, horizons=("full",))
+    """Replay error of full replays of the test by the load on each hand, rad."""
+    gap = measured(data.split.test, world, horizons=("full",))
     return {
-        f"{load:g} kg": gap.by("payload", "mpjae", "full")[f"{2 * load:g} kg"].value
+        f"{load:g} kg": gap.by("payload", "replay_error", "full")[f"{2 * load:g} kg"].value
         for load in LOADS
     }
 
@@ -170,7 +178,7 @@ def rows(data: Bench, names: list[str], seed: int) -> dict[str, dict[str, Any]]:
             world = figures.world(data.robot)
         seconds = time.perf_counter() - began + (spent if figures else 0.0)
         found[name] = {
-            "mpjae": by_payload(data, world),
+            "replay_error": by_payload(data, world),
             "delivery_cm": delivered(data, world),
             "seconds": seconds,
         }
@@ -180,17 +188,19 @@ def rows(data: Bench, names: list[str], seed: int) -> dict[str, dict[str, Any]]:
 
 def table(found: dict[str, dict[str, Any]]) -> Table:
     """Errors, and how much less than the raw simulator's they are."""
-    shown = Table(title="unit 4, unseen motions: MPJAE, rad (less than raw), and delivery Z, cm")
+    shown = Table(
+        title="unit 4, unseen motions: replay error, rad (less than raw), and delivery Z, cm"
+    )
     shown.add_column("method")
-    for load in found["raw"]["mpjae"]:
+    for load in found["raw"]["replay_error"]:
         shown.add_column(load, justify="right")
         shown.add_column(f"Z, {load}", justify="right")
     shown.add_column("s", justify="right")
     raw = found["raw"]
     for name, row in found.items():
         cells = []
-        for load, value in row["mpjae"].items():
-            less = 100 * (1 - value / raw["mpjae"][load])
+        for load, value in row["replay_error"].items():
+            less = 100 * (1 - value / raw["replay_error"][load])
             z, raw_z = row["delivery_cm"][load][2], raw["delivery_cm"][load][2]
             cells += [f"{value:.4f} ({less:.0f} %)", f"{z:.2f} ({100 * (1 - z / raw_z):.0f} %)"]
         shown.add_row(name, *cells, f"{row['seconds']:.0f}")

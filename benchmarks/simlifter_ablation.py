@@ -1,8 +1,8 @@
 """SimLifter's ablation of the operator: payload input, rate, history, action duration, sensors.
 
 Each row changes one setting of the operator that is trained by `gradient` on units 1 to 3, without
-identification, and is judged on unit 4 and unseen motions: MPJAE of full replays, rad. Trainings
-are a tenth as long as usual, all alike.
+identification, and is judged on unit 4 and unseen motions: replay error of full replays, rad.
+Trainings are a tenth as long as usual, all alike.
 
     python benchmarks/simlifter_ablation.py --data out/simlifter --json out/ablation.json
 """
@@ -51,10 +51,10 @@ def main() -> None:
     found: dict[str, list[dict[str, float]]] = {}
     for name in args.rows:
         for seed in range(args.seeds):
-            choices = dict(ROWS[name])
-            rate = choices.pop("rate", 50)
+            settings = dict(ROWS[name])
+            rate = settings.pop("rate", 50)
             data = bench(args.data.with_name(f"{args.data.name}_{rate}hz"), args.hours, rate)
-            world = corrected(data, None, seed, model="operator", **SHORT, **choices)
+            world = corrected(data, None, seed, model="operator", **SHORT, **settings)
             found.setdefault(name, []).append(by_payload(data, world))
             Console(stderr=True).print(name, found[name][-1])
             if args.json:  # a stopped run keeps the rows it has
@@ -65,7 +65,7 @@ def main() -> None:
 def table(found: dict[str, list[dict[str, float]]]) -> Table:
     """Means over seeds."""
     loads = list(next(iter(found.values()))[0])
-    shown = Table(title="operator by gradient, unit 4, unseen motions: MPJAE, rad")
+    shown = Table(title="operator by gradient, unit 4, unseen motions: replay error, rad")
     for column in ("setting", *loads, "mean"):
         shown.add_column(column)
     for name, seeds in found.items():

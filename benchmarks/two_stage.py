@@ -20,7 +20,7 @@ from rich.table import Table
 from gapless.identification import Calibration, IdentifySettings, identify
 from gapless.identification.plans.two_stage import loads
 from gapless.parameters import parameters_of
-from gapless.recordings.recording import Recording
+from gapless.recordings import Recording, Split
 from gapless.robots import Inertia, Robot
 
 BASE = ("inertials", "frictionloss@all", "damping@all")
@@ -62,11 +62,10 @@ def compare(case: str, seed: int) -> dict[str, object]:
     for plan in ("two-stage", "one-stage"):
         began = time.perf_counter()
         found = identify(
-            data,
+            Split.of(data),
             nominal,
             BASE,
             plan=plan,
-            held_out=0.0,
             loaded=["load_*"],
             settings=SETTINGS,
             keep_anyway=True,

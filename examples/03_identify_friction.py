@@ -21,14 +21,15 @@ dry, kp = 3.0 * robot.joints.frictionloss, 0.8 * robot.joints.kp
 real = gapless.MujocoWorld(robot.with_joints(frictionloss=dry, kp=kp))
 clips = [
     record(real, multisine(robot, 6.0, real.rate, seed=s), f"wave_{s}", start=real.home())
-    for s in range(4)
+    for s in range(6)
 ]
 noise = np.random.default_rng(0)
 clips = [replace(c, q=c.q + noise.normal(0, 5e-4, c.q.shape)) for c in clips]  # encoders, rad
 
-# One motion of the four is kept back to judge by; a calibration that does not help is refused.
+# Three motions teach, one decides whether that helps, and two are only reported.
+split = gapless.Dataset.from_recordings(clips, robot="so101").split()
 names = ["kp", "damping", "frictionloss"]
-calibration = gapless.identify(clips, robot, names, settings=IdentifySettings(windows=15))
+calibration = gapless.identify(split, robot, names, settings=IdentifySettings(windows=15))
 print(calibration)
 found = [calibration[f"frictionloss/{joint}"] for joint in robot.joints.names]
 for estimate, true in zip(found, dry, strict=True):
@@ -43,4 +44,4 @@ world = calibration.world(robot)
 (folder / "arm.xml").write_text(calibration.to_mjcf(robot))
 drawn = calibration.sample(np.random.default_rng(0))
 print("drawn for randomisation:", {k: round(v, 4) for k, v in drawn.values.items()})
-print(gapless.measure(clips[:1], world, horizons=[1.0]))
+print(gapless.measure(split.test, world, horizons=[1.0]))

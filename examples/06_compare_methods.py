@@ -29,8 +29,9 @@ quick = {
         "trainer_settings": {"horizons": (0.3,), "iterations": 100, "samples": 3000},
     },
 }
+split = gapless.Dataset.from_recordings(clips, robot="so101").split()
 found = compare(
-    clips,
+    split,
     robot,
     ["raw", "identify", "residual-torque", "ours"],
     seeds=1,
@@ -39,4 +40,4 @@ found = compare(
     settings=quick,
 )
 print(found)
-print("held out:", ", ".join(found.facts["held_out"]["motions"]))
+print("held out:", ", ".join(split.motions["test"]))

@@ -10,6 +10,7 @@ import mujoco
 import numpy as np
 
 import gapless
+from gapless.closing import CloseSettings
 from gapless.motions.excitation import multisine
 from gapless.worlds.record import record
 
@@ -21,12 +22,13 @@ weak = robot.with_joints(kp=0.7 * robot.joints.kp)
 real = gapless.MujocoWorld(weak, effects=gapless.Effects(load_friction=0.2))
 clips = [
     record(real, multisine(robot, 6.0, real.rate, seed=s), f"wave_{s}", start=real.home())
-    for s in range(4)
+    for s in range(6)
 ]
 
-# The whole loop. The choices only make it quick: leave them out for yours.
+# The whole loop, on a split of its own. The settings only make it quick: leave them out for yours.
 quick = {"horizons": (0.3,), "iterations": 100, "samples": 3000}
-gapless.close(clips, robot, folder / "run", windows=15, members=1, trainer_settings=quick)
+settings = CloseSettings(windows=15, members=1, trainer_settings=quick)
+gapless.close(clips, robot, folder / "run", settings=settings)
 
 # Another day, another program: a run is a folder. Its world is reset and stepped like any other.
 run = gapless.Run.open(folder / "run")

@@ -31,13 +31,14 @@ def recorded(
     *,
     noise: float = 2e-4,
     seconds: float = 6.0,
+    first: int = 0,
     effects: Effects | None = None,
     **conditions: object,
 ) -> list[Recording]:
-    """Motions of a robot as noisy encoders saw them."""
+    """Motions of a robot as noisy encoders saw them; other motions from another `first` seed on."""
     world = MujocoWorld(robot, effects=effects, physics_step=STEP)
     found = []
-    for seed, name in enumerate(names):
+    for seed, name in enumerate(names, first):
         motion = multisine(robot, seconds, 50, seed=seed)
         clean = record(world, motion, name, start=world.home())
         q = clean.q + np.random.default_rng(seed).normal(0, noise, clean.q.shape)

@@ -13,13 +13,14 @@ import pytest
 import gapless
 from closed_arm import ARM
 from gapless.cli.main import main
+from gapless.corrections.correcting import CorrectSettings
 from gapless.errors import DataError, ModelError
 from gapless.identification import IdentifySettings
 from gapless.identification.sign_conventions import with_signs
 from hidden_pair import LOCKED, STEP, nominal_pair, recorded
 
 QUICK = ["--physics-step", str(STEP)]
-SETTINGS = IdentifySettings(physics_step=STEP, fragments=6)
+SETTINGS = IdentifySettings(physics_step=STEP, windows=6)
 TURNED = {"elbow_flex": -1.0}
 Command = Callable[..., dict[str, Any]]
 
@@ -30,7 +31,10 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pair = nominal_pair()
     soft = pair.with_joints(kp=0.65 * pair.joints.kp)
     full = soft.with_payloads({"gripper": gapless.Payload(0.2)})
-    clips = [*recorded(soft, ["a", "b", "c"], seconds=3), *recorded(full, ["d", "e"], seconds=5)]
+    clips = [
+        *recorded(soft, ["a", "b", "c"], seconds=3),
+        *recorded(full, ["d", "e", "f"], seconds=5, first=3),
+    ]
     path = tmp_path_factory.mktemp("parity") / "data"
     turned = [with_signs(c, TURNED) for c in clips]
     dataset = gapless.Dataset.from_recordings(turned, robot="so101")
@@ -76,10 +80,10 @@ def calibrations(data: Path) -> dict[str, gapless.Calibration]:
     return {name: identified(data, **options) for name, options in FOUND.items()}
 
 
-def mpjae(gap: gapless.Gap | dict[str, Any]) -> list[list[float]]:
+def errors(gap: gapless.Gap | dict[str, Any]) -> list[list[float]]:
     """Joint errors of every clip."""
     figures = gap if isinstance(gap, dict) else gap.to_dict()
-    return [clip["joints"]["mpjae"] for clip in figures["clips"]]
+    return [clip["joints"]["replay_error"] for clip in figures["clips"]]
 
 
 def told(calibration: gapless.Calibration | dict[str, Any]) -> list[Any]:
@@ -87,7 +91,10 @@ def told(calibration: gapless.Calibration | dict[str, Any]) -> list[Any]:
     facts = calibration if isinstance(calibration, dict) else calibration.to_dict()
     facts = json.loads(json.dumps(facts))
     load = [] if facts["loaded"] is None else [told(facts["loaded"] | {"loaded": None})]
-    return [facts[k] for k in ("estimates", "correlation", "held_out", "signs", "carries")] + load
+    return [
+        facts[k]
+        for k in ("estimates", "correlation", "choose", "test", "folds", "signs", "carries")
+    ] + load
 
 
 @pytest.mark.parametrize("name", FOUND)
@@ -98,9 +105,9 @@ def test_identify(
     command: Command,
     tmp_path: Path,
 ) -> None:
-    """Values, intervals, signs and held-out errors."""
+    """Values, intervals, signs and both verdicts."""
     asked = dict(FOUND[name])
-    words = ["--set", *asked.pop("parameters"), "--fragments", "6", "--out", tmp_path / "cal.json"]
+    words = ["--set", *asked.pop("parameters"), "--windows", "6", "--out", tmp_path / "cal.json"]
     words += ["--find-signs"] if asked.pop("find_signs") else []
     words += ["--keep-anyway"] if asked.pop("keep_anyway", False) else []
     words += [w for k, v in asked.items() for w in (f"--{k}", *([v] if isinstance(v, str) else v))]
@@ -130,13 +137,13 @@ def test_measure(
     nominal = gapless.MujocoWorld(gapless.robot_of(dataset), physics_step=STEP)
     aligned = gapless.CorrectedWorld(nominal, used)
     gap = gapless.measure(used.recordings(dataset), aligned, horizons=[0.5])
-    assert mpjae(by_command) == mpjae(gap)
+    assert errors(by_command) == errors(gap)
     alone = used.world(gapless.robot_of(dataset), physics_step=STEP)
-    assert mpjae(gapless.measure(used.recordings(list(dataset)), alone, horizons=[0.5])) == mpjae(
+    assert errors(gapless.measure(used.recordings(list(dataset)), alone, horizons=[0.5])) == errors(
         gap
     )
     wrong = gapless.measure(dataset, aligned, horizons=[0.5])  # signs as logged
-    assert wrong.mean("mpjae", 0.5).value > 2 * gap.mean("mpjae", 0.5).value
+    assert wrong.mean("replay_error", 0.5).value > 2 * gap.mean("replay_error", 0.5).value
 
 
 @pytest.mark.parametrize(("name", "loaded"), [(None, False), ("signs", False), ("stages", True)])
@@ -162,14 +169,15 @@ def test_correct(
         gapless.MujocoWorld(gapless.robot_of(dataset), physics_step=STEP),
         calibration.loaded if loaded and calibration else calibration,
         keep_anyway=True,
-        model="mlp",
-        members=1,
-        horizon=0.5,
-        trainer_settings={"iterations": 3, "samples": 100, "horizons": (0.2,)},
+        settings=CorrectSettings(
+            model="mlp",
+            members=1,
+            horizon=0.5,
+            trainer_settings={"iterations": 3, "samples": 100, "horizons": (0.2,)},
+        ),
     )
-    assert correction.held_out is not None
-    assert by_command["held_out"]["before"] == correction.held_out.before
-    assert by_command["held_out"]["after"] == correction.held_out.after
+    for part, verdict in (("choose", correction.choose), ("test", correction.test)):
+        assert verdict is not None and by_command[part] == verdict.to_dict()
     assert gapless.Correction.load(tmp_path / "cor").fingerprint() == correction.fingerprint()
     assert ("payload" in correction.contract.signals) is not loaded
 
@@ -190,7 +198,7 @@ def test_a_robot_of_ones_own(kind: str, command: Command, tmp_path: Path) -> Non
     assert robot.fingerprint() == arm.fingerprint()
     words = [*QUICK, "--horizons", "0.5", "--no-causes"]
     gap = gapless.measure(opened, gapless.MujocoWorld(robot, physics_step=STEP), horizons=[0.5])
-    assert mpjae(command("measure", tmp_path / "data", *words)) == mpjae(gap)
+    assert errors(command("measure", tmp_path / "data", *words)) == errors(gap)
     moved = file.rename(tmp_path / f"moved.{kind}")
     with pytest.raises(ModelError, match="--robot FILE"):
         gapless.robot_of(opened)
@@ -226,6 +234,10 @@ def test_recordings_are_counted_once(
     back = replace(found, signs={}).recordings(twice)
     assert (back[0].q == dataset[0].q).all() and twice[0].provenance["turned_joints"]
     load = calibrations["stages"].loaded
-    assert load is not None and [e.name for e in load.recordings(dataset).episodes] == ["d", "e"]
+    assert load is not None and [e.name for e in load.recordings(dataset).episodes] == [
+        "d",
+        "e",
+        "f",
+    ]
     with pytest.raises(DataError, match="no recording is loaded"):
         load.recordings(dataset.select(range(3)))

@@ -45,7 +45,7 @@ def test_close_prints_the_table_and_writes_the_run(
     assert "--restart" in capsys.readouterr().err
 
 
-def test_choices_that_are_not_understood(
+def test_settings_that_are_not_understood(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The message says what was expected."""

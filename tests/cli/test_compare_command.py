@@ -36,16 +36,18 @@ def command(data: Path, *extra: str) -> list[str]:
 def test_methods_side_by_side(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One table and the figures; another unit judges by motions that were not trained on."""
+    """One table and the figures; another unit tests, by motions that were not learned from."""
     file = tmp_path / "c.json"
-    asked = ["--methods", "raw,identify", "--judge", str(data / "2"), "--json", str(file)]
-    assert main(command(data, *asked, "--held-out", "0.5")) == 0
+    asked = ["--methods", "raw,identify", "--test-on", str(data / "2"), "--json", str(file)]
+    assert main(command(data, *asked, "--test", "0.5")) == 0
     shown = capsys.readouterr().out
-    assert "identify" in shown and "MPJAE (rad)" in shown
+    assert "identify" in shown and "replay error (rad)" in shown
     found = json.loads(file.read_text())
     assert [row["method"] for row in found["rows"]] == ["raw", "identify"]
-    assert found["held_out"]["units"] == ["2"] and len(found["held_out"]["motions"]) == 2
-    assert not set(found["held_out"]["motions"]) & set(found["train"]["motions"])
+    split = found["split"]
+    assert found["test"]["units"] == ["2"] and len(split["test"]) == 2
+    assert found["learn"]["units"] == ["1"]
+    assert not set(split["test"]) & {*split["learn"], *split["choose"]}
     assert not list(tmp_path.glob(".*progress*"))
 
 
@@ -79,8 +81,8 @@ def test_stopping_keeps_what_is_finished(
         (["--methods", "raw,aspa"], "Did you mean 'asap'"),
         (["--set", "ours=3"], "METHOD.KEY=VALUE"),
         (["--horizons", "soon"], "'soon'"),
-        (["--judge", "SAME", "--held-out", "0"], "trained on too"),
-        (["--held-out", "0"], "nothing is held out"),
+        (["--test-on", "SAME", "--test", "0"], "learned from too"),
+        (["--test", "0"], "nothing is held out"),
     ],
 )
 def test_what_is_wrong_is_said(

@@ -8,6 +8,7 @@ import signal
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -18,9 +19,8 @@ from gapless.cli.training_view import TrainingView
 from gapless.corrections import Correction
 from gapless.corrections.training.trainer import TrainingProgress
 from gapless.recordings import Dataset
-from gapless.recordings.split import Split
 from gapless.robots import Robot
-from gapless.worlds.world import World
+from gapless.verdict import Verdict
 from hidden_pair import TRUTH, recorded
 
 LOCKED = ("shoulder_pan", "wrist_flex", "wrist_roll", "gripper")
@@ -39,12 +39,12 @@ def _one_thread() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Four motions of each of two units, in a folder for each unit and one for both."""
+    """Five motions of each of two units, in a folder for each unit and one for both."""
     robot = Robot.load("so101", lock=LOCKED)
     hidden = robot.with_joints(**{k: f * getattr(robot.joints, k) for k, f in TRUTH.items()})
     folder, both = tmp_path_factory.mktemp("data"), []
     for unit in ("1", "2"):
-        clips = recorded(hidden, ["a", "b", "c", "d"], seconds=3.0, unit=unit, payloads={})
+        clips = recorded(hidden, ["a", "b", "c", "d", "e"], seconds=3.0, unit=unit, payloads={})
         Dataset.from_recordings(clips, robot="so101").save(folder / unit)
         both += clips
     Dataset.from_recordings(both, robot="so101").save(folder / "both")
@@ -69,9 +69,9 @@ def correction(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_correct_writes_a_correction_that_helps(correction: Path) -> None:
     """The folder, the figures, event files and pictures are there, progress is gone."""
     figures = json.loads(Path(f"{correction}.json").read_text())
-    held = figures["held_out"]
-    assert held["after"] < held["before"] and held["improved"]
-    assert figures["reduction"] == pytest.approx(1 - held["after"] / held["before"])
+    for part in ("choose", "test"):
+        assert figures[part]["after"] < figures[part]["before"]
+        assert figures[part]["motions"] == figures["made_by"]["split"][part]
     assert set(figures["usage"]["mean_output"]) == {"shoulder_lift", "elbow_flex"}
     assert figures["slowdown"] > 0
     assert Correction.load(correction).contract.settings["sizes"] == [8]
@@ -150,43 +150,52 @@ def test_a_stopped_training_goes_on_to_the_same_result(
     assert found.fingerprint() == uninterrupted.fingerprint()
 
 
+@pytest.mark.parametrize(("part", "code"), [("choose", 1), ("test", 0)])
 def test_a_correction_that_does_not_help_is_refused(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    part: str,
+    code: int,
+    data: Path,
+    correction: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Exit code 1, no folder, figures that say so; --keep-anyway keeps it."""
+    """Exit code 1, no folder, figures that say so; --keep-anyway keeps it. Tests decide nothing."""
     from gapless.corrections import correcting
 
     judged = correcting.judged
+    motions = Correction.load(correction).made_by["split"][part]
 
-    def worse(found: Correction, world: World, split: Split, horizon: float) -> Correction:
-        seen = judged(found, world, split, horizon)
-        assert seen.held_out is not None
-        return replace(seen, held_out=replace(seen.held_out, after=2 * seen.held_out.before))
+    def worse(*asked: Any) -> Verdict | None:
+        seen = judged(*asked)
+        assert seen is not None
+        return replace(seen, after=2 * seen.before) if list(seen.motions) == motions else seen
 
     monkeypatch.setattr(correcting, "judged", worse)
     out, figures = tmp_path / "cor", tmp_path / "figures.json"
     asked = command(data / "1", out, "--json", str(figures))
-    assert main(asked) == 1
-    assert "--keep-anyway" in capsys.readouterr().err
-    assert not out.exists() and not json.loads(figures.read_text())["held_out"]["improved"]
-    assert main([*asked, "--keep-anyway"]) == 0
+    assert main(asked) == code
+    assert ("--keep-anyway" in capsys.readouterr().err) is bool(code)
+    found = json.loads(figures.read_text())[part]
+    assert out.exists() is not bool(code) and found["after"] == 2 * found["before"]
+    assert main([*asked, "--keep-anyway", "--overwrite"]) == 0
     assert out.exists() and not list(tmp_path.glob(".*progress*"))
 
 
 def test_units_and_other_datasets_judge(data: Path, tmp_path: Path) -> None:
-    """--units and --judge hold out units; motions that were trained on never judge."""
+    """--units and --test-on test on other units; motions that were learned from never do."""
     figures = tmp_path / "figures.json"
     ways = {
         "units": [data / "both", "--units", "2"],
-        "judge": [data / "1", "--judge", str(data / "2"), "--fit", "a", "b", "c"],
+        "test_on": [data / "1", "--test-on", str(data / "2"), "--learn", "a", "b", "c", "d"],
     }
     for name, (dataset, *extra) in ways.items():
         asked = command(Path(dataset), tmp_path / name, "--json", str(figures), *map(str, extra))
         assert main([*asked, "--trainer-set", "horizons=[0.2]", "iterations=8", "samples=200"]) == 0
         found = json.loads(figures.read_text())
-        assert len(found["held_out"]["motions"]) == 1
-        assert not set(found["held_out"]["motions"]) & set(found["made_by"]["motions"])
-        assert len(found["made_by"]["motions"]) == 3
+        parts = [found["made_by"]["split"][part] for part in ("learn", "choose", "test")]
+        assert [len(part) for part in parts] == [3, 1, 1] and len(set().union(*parts)) == 5
+        assert [found[part]["motions"] for part in ("choose", "test")] == parts[1:]
 
 
 def test_transfer_and_onnx_are_reached(
@@ -204,10 +213,11 @@ def test_transfer_and_onnx_are_reached(
     file, figures = tmp_path / "cor.onnx", tmp_path / "figures.json"
     beside = ["--transfer", str(correction), "--onnx", str(file), "--json", str(figures)]
     assert main(command(data / "2", tmp_path / "new", *beside)) == 0
-    known = Correction.load(correction)
-    held = json.loads(figures.read_text())["held_out"]
+    learned = set(Correction.load(correction).made_by["split"]["learn"])
+    found = json.loads(figures.read_text())
+    parts = [set(found[part]["motions"]) for part in ("choose", "test")]
     assert len(moved) == 1 and exported == [file]
-    assert held["motions"] == list(known.held_out.motions if known.held_out else ())
+    assert all(parts) and not parts[0] & parts[1] and not set.union(*parts) & learned
 
 
 @pytest.mark.parametrize(
@@ -220,12 +230,12 @@ def test_transfer_and_onnx_are_reached(
         (["--trainer-set", "iteration=3"], "Did you mean 'iterations'"),
         (["--trainer-set", "iterations=many"], "such as 300"),
         (["--model-set", "sizes"], "KEY=VALUE"),
-        (["--fit", "nothing*"], "there are: a"),
+        (["--learn", "nothing*"], "there are: a"),
         (["--units", "9"], "units 1, 2"),
         (["--minutes", "3"], "unknown setting of the gradient trainer"),
         (["--loaded"], "--calibration"),
-        (["--fit", "a"], "too few"),
-        (["--judge", "SAME", "--held-out", "0"], "trained on too"),
+        (["--learn", "a"], "too few"),
+        (["--test-on", "SAME", "--test", "0"], "learned from too"),
     ],
 )
 def test_what_is_wrong_is_said(
@@ -237,7 +247,7 @@ def test_what_is_wrong_is_said(
 ) -> None:
     """Exit code 2, a message that names it, no folder."""
     given = [str(data / "1") if e == "SAME" else e for e in extra]
-    dataset = data / ("1" if "--fit" in extra else "both")
+    dataset = data / ("1" if "--learn" in extra else "both")
     assert main(command(dataset, tmp_path / "cor", *given)) == 2
     assert message in " ".join(capsys.readouterr().err.split())
     assert not (tmp_path / "cor").exists()

@@ -33,7 +33,10 @@ def hidden(robot: Robot) -> Robot:
 def dataset(hidden: Robot, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Unloaded and loaded recordings."""
     full = hidden.with_payloads({"gripper": Payload(0.3)})
-    clips = [*recorded(hidden, ["a", "b", "c", "d"]), *recorded(full, ["load_a", "load_b"])]
+    clips = [
+        *recorded(hidden, ["a", "b", "c", "d", "e"]),
+        *recorded(full, ["load_a", "load_b"], first=5),
+    ]
     path = tmp_path_factory.mktemp("data") / "set"
     Dataset.from_recordings(clips, robot="so101").save(path)
     return path
@@ -102,7 +105,7 @@ def test_an_existing_file_is_not_overwritten(
         (["--bounds", "kp=30:20"], "contradict"),
         (["--plan", "three-stage"], "unknown plan"),
         (["--optimiser", "magic"], "unknown optimiser"),
-        (["--fit", "nothing*"], "there are: a"),
+        (["--learn", "nothing*"], "there are: a"),
         (["--set", "floor_friction"], "no place"),
         (["--horizon", "100"], "shorter"),
     ],

@@ -12,8 +12,7 @@ import pytest
 
 import gapless
 from closed_arm import QUICK, closed_arm
-from gapless.closing import Run, close
-from gapless.closing.close_settings import suited
+from gapless.closing import CloseSettings, Run, close
 from gapless.errors import ArtifactError, DataError, FormatError, NameMismatchError
 from gapless.recordings import Recording
 from gapless.robots import Robot
@@ -28,15 +27,15 @@ def pair() -> Robot:
 
 @pytest.fixture(scope="module")
 def waves(pair: Robot) -> list[Recording]:
-    """Six motions of a robot with weak motors."""
+    """Five motions of a robot with weak motors."""
     soft = pair.with_joints(kp=0.65 * pair.joints.kp)
-    return recorded(soft, [f"wave_{i}" for i in range(4)], noise=0.0)
+    return recorded(soft, [f"wave_{i}" for i in range(5)], noise=0.0)
 
 
 @pytest.fixture(scope="module")
 def run(pair: Robot, waves: list[Recording], tmp_path_factory: pytest.TempPathFactory) -> Run:
     """A finished run."""
-    return close(waves, pair, tmp_path_factory.mktemp("runs") / "first", **QUICK)
+    return close(waves, pair, tmp_path_factory.mktemp("runs") / "first", settings=QUICK)
 
 
 def test_the_gap_is_closed_on_motions_that_taught_nothing(run: Run) -> None:
@@ -47,8 +46,10 @@ def test_the_gap_is_closed_on_motions_that_taught_nothing(run: Run) -> None:
     assert run.calibration.values["kp/elbow_flex"] == pytest.approx(
         0.65 * run.robot.joints.kp[1], rel=0.03
     )
-    assert not set(run.facts["split"]["train"]) & set(run.facts["split"]["held_out"])
-    helped = rows["corrected"]["error"] < rows["identified"]["error"]
+    parts = [set(run.facts["split"][part]) for part in ("learn", "choose", "test")]
+    assert [len(part) for part in parts] == [3, 1, 1] and len(set.union(*parts)) == 5
+    chosen = rows["corrected"]["choose"]
+    helped = chosen["after"] < chosen["before"]
     assert rows["corrected"]["kept"] is helped and (run.correction is not None) is helped
 
 
@@ -72,10 +73,10 @@ def test_a_finished_run_is_not_done_again(
     """The same call reads it; another question is refused."""
     monkeypatch.setattr("gapless.closing.steps.identify", None)
     monkeypatch.setattr("gapless.closing.steps.correct", None)
-    again = close(waves, pair, run.path, **QUICK)
+    again = close(waves, pair, run.path, settings=QUICK)
     assert again.summary == run.summary
-    with pytest.raises(ArtifactError, match=r"choices.*differ.*--restart"):
-        close(waves, pair, run.path, **QUICK | {"seed": 5})
+    with pytest.raises(ArtifactError, match=r"settings.*differ.*--restart"):
+        close(waves, pair, run.path, settings=replace(QUICK, seed=5))
 
 
 def test_a_stopped_run_goes_on(
@@ -89,12 +90,12 @@ def test_a_stopped_run_goes_on(
     with monkeypatch.context() as patch:
         patch.setattr("gapless.closing.steps.correct", stop)
         with pytest.raises(KeyboardInterrupt):
-            close(waves, pair, tmp_path / "run", **QUICK)
+            close(waves, pair, tmp_path / "run", settings=QUICK)
     half = Run.open(tmp_path / "run")
     assert half.stage("identified")["kept"] and not half.summary
     assert half.calibration is not None and half.correction is None
     monkeypatch.setattr("gapless.closing.steps.identify", None)
-    assert close(waves, pair, tmp_path / "run", **QUICK).summary["rows"]
+    assert close(waves, pair, tmp_path / "run", settings=QUICK).summary["rows"]
 
 
 def test_steps_that_do_not_help_are_not_kept(
@@ -102,8 +103,9 @@ def test_steps_that_do_not_help_are_not_kept(
 ) -> None:
     """A simulator that is right already stays as it is."""
     right = recorded(pair, ["a", "b", "c"], noise=0.0)
-    found = close(right, pair, tmp_path / "run", **QUICK)
+    found = close(right, pair, tmp_path / "run", settings=QUICK)
     rows = found.summary["rows"]
+    assert found.facts["split"]["choosing"] == "cross-validation"
     assert rows["raw"]["error"] < 1e-3
     world = found.world()
     assert all(row["kept"] or row["why"] for row in rows.values()) and world.robot.name == "so101"
@@ -111,43 +113,45 @@ def test_steps_that_do_not_help_are_not_kept(
 
 def test_one_motion_is_cut_into_pieces(pair: Robot, waves: list[Recording], tmp_path: Path) -> None:
     """And the note says that this judges less."""
-    found = close(waves[:1], pair, tmp_path / "run", **QUICK)
-    assert found.facts["split"]["held_out"][0].startswith("wave_0#")
+    found = close(waves[:1], pair, tmp_path / "run", settings=QUICK)
+    parts = {part: found.facts["split"][part] for part in ("learn", "choose", "test")}
+    assert parts == {part: [f"wave_0#{part}"] for part in parts}
     assert "one motion only" in found.facts["notes"][0]
 
 
-def test_choices_follow_the_data(pair: Robot, waves: list[Recording]) -> None:
+def test_settings_follow_the_data(pair: Robot, waves: list[Recording]) -> None:
     """Unknown loads are told by the start, stated ones are seen and placed."""
-    from dataclasses import replace
-
     from gapless.robots import Payload
 
+    def suited(told: list[Recording], **own: object) -> CloseSettings:
+        return CloseSettings(**own).suited_to(told, pair)
+
     told = [replace(w, conditions=replace(w.conditions, payloads=None)) for w in waves]
-    assert "start_error" in suited(told, pair).model_settings["now"]
+    assert "start_error" in suited(told).model_settings["now"]
     held = {"gripper": Payload(0.2)}
     told = [replace(w, conditions=replace(w.conditions, payloads=held)) for w in waves]
-    assert "com_x/gripper" in suited(told, pair).parameters
-    assert "payload" in suited(told, pair).model_settings["now"]
-    other = suited(told, pair).with_others({"model": "operator"})
-    assert other.model_settings == {"payload": True}
-    other.refuse_unknown(pair)
+    assert "com_x/gripper" in suited(told).parameters
+    assert "payload" in suited(told).model_settings["now"]
+    assert suited(told, model="operator").model_settings == {"payload": True}
     short = [w.clip(0, 21) for w in waves]
-    assert suited(short, pair).horizon == pytest.approx(0.3)
+    assert suited(short).horizon == pytest.approx(0.3)
 
 
 def test_bad_input(pair: Robot, waves: list[Recording], run: Run, tmp_path: Path) -> None:
-    """Folders that are something else, choices that do not exist, nothing to learn from."""
+    """Folders that are something else, settings that do not exist, nothing to learn from."""
     with pytest.raises(ArtifactError, match="no run"):
         Run.open(tmp_path)
     (tmp_path / "mine.txt").write_text("precious")
     with pytest.raises(ArtifactError, match="not empty and is no run"):
-        close(waves, pair, tmp_path, **QUICK)
+        close(waves, pair, tmp_path, settings=QUICK)
     (tmp_path / "run.json").write_text('{"mine": true}')
     with pytest.raises(FormatError, match="no run of this version"):
-        close(waves, pair, tmp_path, restart=True, **QUICK)
+        close(waves, pair, tmp_path, settings=QUICK, restart=True)
     assert (tmp_path / "mine.txt").exists()
-    with pytest.raises(NameMismatchError, match="horizons"):
-        close(waves, pair, tmp_path / "x", horizons=3)
+    wrong = replace(QUICK, trainer_settings={"horizon": 3})
+    with pytest.raises(NameMismatchError, match="Did you mean 'horizons'"):
+        close(waves, pair, tmp_path / "x", settings=wrong)
+    assert not (tmp_path / "x").exists()
     with pytest.raises(DataError, match="gapless check"):
         close([], pair, tmp_path / "x")
     assert isinstance(gapless.Run.open(run.path), Run)
@@ -157,11 +161,11 @@ def test_bad_input(pair: Robot, waves: list[Recording], run: Run, tmp_path: Path
 def test_what_is_left_out_and_who_judges_is_said(
     pair: Robot, waves: list[Recording], tmp_path: Path
 ) -> None:
-    """A flagged recording is named with its reason; a single judge is a doubt."""
+    """A flagged recording is named with its reason; a single held-out motion is a doubt."""
     flagged = replace(waves[0], name="loose", provenance={"flags": ["not_followed"]})
-    found = close([*waves, flagged], pair, tmp_path / "run", **QUICK)
+    found = close([*waves, flagged], pair, tmp_path / "run", settings=QUICK)
     left, doubt = found.facts["notes"]
-    assert "loose (not_followed)" in left and "one motion judges" in doubt
+    assert "loose (not_followed)" in left and "only one held-out motion" in doubt
     assert found.stage("check")["recordings"] == len(waves) + 1
 
 

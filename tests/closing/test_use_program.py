@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -30,9 +31,12 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     arm = Robot.load(str(file))
     soft = arm.with_joints(kp=0.65 * arm.joints.kp)
     full = soft.with_payloads({"lower": Payload(0.2)}) if request.param == "loaded" else soft
-    clips = [*recorded(soft, ["a", "b"], noise=0.0), *recorded(full, ["c", "d"], noise=0.0)]
+    clips = recorded(soft, ["a", "b", "c"], noise=0.0)
+    clips += recorded(full, ["d", "e", "f"], noise=0.0, first=3)
     # The motors' gain is left to the correction, so that there is something to learn.
-    return close(clips, arm, folder / "run", **QUICK | {"parameters": ("frictionloss",)})
+    enough = {**(QUICK.trainer_settings or {}), "iterations": 150, "samples": 1000}
+    how = replace(QUICK, parameters=("frictionloss",), trainer_settings=enough)
+    return close(clips, arm, folder / "run", settings=how)
 
 
 def ran(arguments: list[str], folder: Path) -> str:

@@ -14,7 +14,7 @@ from gapless.comparison.comparing import compare
 from gapless.comparison.comparison import Comparison
 from gapless.comparison.methods import METHODS, Bench, merged
 from gapless.errors import ArtifactError, DataError, NameMismatchError
-from gapless.recordings.recording import Recording
+from gapless.recordings import Recording, Split, split_recordings
 from gapless.robots import Robot
 from gapless.worlds import MujocoWorld
 from gapless.worlds.world import World
@@ -33,12 +33,14 @@ TINY = {
 
 @pytest.fixture(scope="module")
 def units(soft: Robot) -> list[Recording]:
-    """Two units that are alike, four motions each, unloaded and said so."""
-    names = [f"wave_{i}" for i in range(4)]
+    """Two units that are alike, five motions each, unloaded and said so."""
+    names = [f"wave_{i}" for i in range(5)]
     return [r for u in "12" for r in recorded(soft, names, seconds=3.0, unit=u, payloads={})]
 
 
-def asked(dataset: list[Recording], robot: Robot, *methods: str, **options: Any) -> Comparison:
+def asked(
+    dataset: Split | list[Recording], robot: Robot, *methods: str, **options: Any
+) -> Comparison:
     """A comparison that takes no time."""
     usual = {"seeds": 2, "horizons": (0.5,), "physics_step": STEP, "settings": TINY}
     return compare(dataset, robot, methods, **{**usual, **options})
@@ -49,18 +51,20 @@ def test_methods_are_judged_on_the_same_unseen_recordings(
 ) -> None:
     """Rows have figures by horizon and payload, times and seeds; identification is near perfect."""
     torch.set_num_threads(1)
-    found = asked(units, pair, "identify", "ours", units=("2",))
+    found = asked(split_recordings(units, units=("2",)), pair, "identify", "ours")
     assert [row.method for row in found.rows] == ["raw", "identify", "ours"]
     assert found.reduction("identify") > 0.9 and found.improved("ours")
-    assert found["raw"].metric("mpjae", "0.5").seeds == 1
-    assert found["ours"].metric("mpjae", "0.5").seeds == 2
+    assert found["raw"].metric("replay_error", "0.5").seeds == 1
+    assert found["ours"].metric("replay_error", "0.5").seeds == 2
     assert found["ours"].seconds.mean > found["identify"].seconds.mean
     assert found.payloads == ("0 kg",)
-    assert found.facts["train"]["units"] == ["1"] and found.facts["held_out"]["units"] == ["2"]
-    assert not set(found.facts["train"]["motions"]) & set(found.facts["held_out"]["motions"])
+    facts = found.facts
+    assert [facts[part]["units"] for part in ("learn", "choose", "test")] == [["1"], ["1"], ["2"]]
+    parts = [set(facts["split"][part]) for part in ("learn", "choose", "test")]
+    assert all(parts) and len(set.union(*parts)) == sum(map(len, parts))
     found.to_json(tmp_path / "c.json")
     rows = json.loads((tmp_path / "c.json").read_text())["rows"]
-    assert rows[1]["metrics"]["mpjae"]["0.5"]["reduction"] > 0.9 and rows[1]["improved"]
+    assert rows[1]["metrics"]["replay_error"]["0.5"]["reduction"] > 0.9 and rows[1]["improved"]
 
 
 def test_a_method_that_fails_or_does_not_improve_is_shown(
@@ -79,9 +83,9 @@ def test_a_method_that_fails_or_does_not_improve_is_shown(
     monkeypatch.setitem(METHODS, "gaponet", worse)
     found = asked(units, pair, "asap", "gaponet")
     assert found["asap"].failures == ("too few recordings",)
-    assert found["asap"].metric("mpjae", "0.5").seeds == 0
+    assert found["asap"].metric("replay_error", "0.5").seeds == 0
     assert not found.improved("gaponet") and not found["gaponet"].failures
-    assert found.to_dict()["rows"][1]["metrics"]["mpjae"]["0.5"]["mean"] is None
+    assert found.to_dict()["rows"][1]["metrics"]["replay_error"]["0.5"]["mean"] is None
 
 
 def test_a_stopped_comparison_goes_on(
@@ -99,7 +103,9 @@ def test_a_stopped_comparison_goes_on(
     monkeypatch.setitem(METHODS, "asap", slow)
     with pytest.raises(KeyboardInterrupt):
         asked(units, pair, "asap", checkpoint=file)
-    assert asked(units, pair, "asap", checkpoint=file)["asap"].metric("mpjae", "0.5").seeds == 2
+    assert (
+        asked(units, pair, "asap", checkpoint=file)["asap"].metric("replay_error", "0.5").seeds == 2
+    )
     assert calls == [0, 1, 1]
     with pytest.raises(ArtifactError, match=r"budget differ.*--restart"):
         asked(units, pair, "asap", checkpoint=file, budget=1.0)
@@ -111,14 +117,14 @@ def test_a_stopped_comparison_goes_on(
 
 def test_what_cannot_be_compared_is_refused(units: list[Recording], pair: Robot) -> None:
     """A leak, an unknown method, nothing to judge by, no seed."""
-    with pytest.raises(DataError, match="both in the training and in the held-out"):
-        asked(units, pair, held_out=units[:1])
+    with pytest.raises(DataError, match=r"wave_0\): the same was commanded in both"):
+        asked(Split.of(units[:5], test=units[5:6]), pair)
     with pytest.raises(NameMismatchError, match="Did you mean 'asap'"):
         asked(units, pair, "asp")
     with pytest.raises(NameMismatchError, match="unknown method 'our'"):
         asked(units, pair, settings={"our": {}})
     with pytest.raises(DataError, match="nothing is held out"):
-        asked(units, pair, held_out=0.0)
+        asked(split_recordings(units, test=0.0), pair)
     with pytest.raises(DataError, match="seeds"):
         asked(units, pair, seeds=0)
 
@@ -126,7 +132,7 @@ def test_what_cannot_be_compared_is_refused(units: list[Recording], pair: Robot)
 def test_a_robot_that_moves_is_judged_by_its_bodies() -> None:
     """ASAP's four metrics come first there, and joints after them."""
     judge = comparing._Judge([], (0.25,), None, free=True)
-    assert judge.metrics == ("e_g_mpjpe", "e_mpjpe", "e_acc", "e_vel", "mpjae")
+    assert judge.metrics == ("e_g_mpjpe", "e_mpjpe", "e_acc", "e_vel", "replay_error")
 
 
 @pytest.mark.parametrize("name", [n for n in METHODS if n not in ("raw", "identify", "asap-sysid")])
@@ -141,20 +147,19 @@ def test_learned_methods_ask_for_models_and_trainers_that_exist(
 
     seen = []
 
-    def correct(*_: Any, held_out: float, seed: int, watch: Any, **choices: Any) -> None:
-        chosen = CorrectSettings(**choices)
-        model_of(chosen.model, chosen.model_settings)
-        trainer_of(chosen.trainer, chosen.trainer_settings)
-        seen.append((chosen, held_out, seed))
+    def correct(data: Split, *_: Any, settings: CorrectSettings, seed: int, **__: Any) -> None:
+        model_of(settings.model, settings.model_settings)
+        trainer_of(settings.trainer, settings.trainer_settings)
+        seen.append((settings, data, seed))
         raise DataError("enough")
 
     monkeypatch.setattr(methods, "correct", correct)
     monkeypatch.setattr(methods, "identify", lambda *_, **__: None)
-    bench = Bench(MujocoWorld(pair, 50), units, budget=7.0, seed=3)
+    bench = Bench(MujocoWorld(pair, 50), Split.of(units), budget=7.0, seed=3)
     with pytest.raises(DataError, match="enough"):
         METHODS[name](bench)
-    ((chosen, held_out, seed),) = seen
-    assert (held_out, seed) == (0.0, 3)
+    ((chosen, data, seed),) = seen
+    assert data is bench.split and seed == 3
     if chosen.trainer == "ppo":
         assert chosen.trainer_settings["seconds"] == 7.0
 

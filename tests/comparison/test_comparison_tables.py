@@ -12,7 +12,7 @@ from gapless.corrections import CorrectedWorld
 from gapless.corrections.correction_tables import correction_tables
 from gapless.corrections.runtime.correction import Correction
 from gapless.corrections.training.task import Task
-from gapless.identification.estimate import HeldOut
+from gapless.verdict import Verdict
 
 
 def text(shown: Any) -> str:
@@ -26,7 +26,7 @@ def text(shown: Any) -> str:
 def score(seed: int, error: float, **more: Any) -> Score:
     """A score of one horizon and two payloads."""
     loads = {"0 kg": {"1.0": error}, "3 kg": {"1.0": 2 * error}}
-    return Score(seed, 10.0 + seed, {"mpjae": {"1.0": error}}, loads, **more)
+    return Score(seed, 10.0 + seed, {"replay_error": {"1.0": error}}, loads, **more)
 
 
 def test_a_comparison_shows_means_deviations_and_reductions() -> None:
@@ -37,22 +37,29 @@ def test_a_comparison_shows_means_deviations_and_reductions() -> None:
         Row("asap", (score(0, 0.03, diverged=4), Score(1, 0.0, failed="no torch"))),
         Row("gaponet", (Score(0, 0.0, failed="no torch"),)),
     )
-    shown = text(Comparison(rows, ("mpjae",), ("1.0",)))
+    shown = text(Comparison(rows, ("replay_error",), ("1.0",)))
     assert "0.005 ±0.0014 (-75 %)" in shown and "10.5 ±0.7" in shown
     assert "1 of 2 seeds failed, no improvement, 4 windows diverged" in shown
     assert "gaponet │ - │ - │ failed" in shown and "gaponet failed: no torch" in shown
-    assert "MPJAE (rad) by payload, 1.0 s" in shown and "0.01 ±0.0028 (-75 %)" in shown
+    assert "replay error (rad) by payload, 1.0 s" in shown and "0.01 ±0.0028 (-75 %)" in shown
 
 
 def test_a_correction_shows_its_outputs_and_whether_it_helped(task: Task, made: Any) -> None:
     """Mean, spread and bound of each joint; error without and with it; envelope."""
     found: Correction = made("mlp", members=2)
     world = CorrectedWorld(task.world, None, [found])
-    world.rollout(world.world.home(3), task.train[0].target[None, :20].repeat(3, axis=0))  # type: ignore[index,attr-defined]
-    judged = replace(found, held_out=HeldOut(0.02, 0.01, 1.0, ("a", "b")), made_by={"seconds": 3.5})
+    world.rollout(world.world.home(3), task.learn[0].target[None, :20].repeat(3, axis=0))  # type: ignore[index,attr-defined]
+    judged = replace(
+        found,
+        choose=Verdict(0.03, 0.006, 1.0, ("c",)),
+        test=Verdict(0.02, 0.01, 1.0, ("a", "b")),
+        made_by={"seconds": 3.5},
+    )
     shown = text(correction_tables(judged, world.usage[0]))
     assert "elbow_flex" in shown and "of 60 steps" in shown
     assert f"{found.contract.bound[0]:.3g} │" in shown
-    assert "0.02000 rad without, 0.01000 rad with it (50 % less)" in shown
+    assert "held-out motions: replay error 0.02000 -> 0.01000 rad (50% less; 1 s, 2 m" in shown
+    assert "choosing motions: replay error 0.03000 -> 0.00600 rad (80% less; 1 s, 1 m" in shown
     assert "trained in 3.5 s" in shown
-    assert "not measured" in text(correction_tables(found, world.usage[0]))
+    unjudged = text(correction_tables(found, world.usage[0]))
+    assert "choosing motions: none" in unjudged and "held-out motions: none" in unjudged

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,23 +10,24 @@ import numpy as np
 import pytest
 
 from gapless.corrections import CorrectedWorld, Correction, CorrectionRefusedError, correct
+from gapless.corrections.correcting import CorrectSettings
 from gapless.errors import ArtifactError, DataError, GaplessError
 from gapless.learning.checkpoint import Checkpoint
 from gapless.progress import Progress
-from gapless.recordings.recording import Recording
+from gapless.recordings import Recording, Split
 from gapless.robots import Robot
 from gapless.worlds import MujocoWorld
 from hidden_pair import recorded
 
 torch = pytest.importorskip("torch")
 
-QUICK: dict[str, Any] = {
-    "model": "mlp",
-    "members": 1,
-    "horizon": 0.5,
-    "model_settings": {"sizes": (16,)},
-    "trainer_settings": {"horizons": (0.3, 0.6), "iterations": 15, "samples": 300},
-}
+QUICK = CorrectSettings(
+    model="mlp",
+    members=1,
+    horizon=0.5,
+    model_settings={"sizes": (16,)},
+    trainer_settings={"horizons": (0.3, 0.6), "iterations": 15, "samples": 300},
+)
 
 
 @pytest.fixture(scope="module")
@@ -38,14 +40,14 @@ def pair() -> Robot:
 def waves(pair: Robot) -> list[Recording]:
     """Motions of the same robot with soft motors."""
     soft = pair.with_joints(kp=0.65 * pair.joints.kp)
-    return recorded(soft, [f"wave_{i}" for i in range(4)])
+    return recorded(soft, [f"wave_{i}" for i in range(5)])
 
 
 def test_case_37_outside_its_envelope_a_correction_does_nothing(
     pair: Robot, waves: list[Recording]
 ) -> None:
     """It fades, counts, and the world is the bare one there."""
-    correction = correct(waves, pair, keep_anyway=True, **QUICK)
+    correction = correct(waves, pair, keep_anyway=True, settings=QUICK)
     world = MujocoWorld(pair)
     corrected = CorrectedWorld(world, None, [correction])
     start = world.home(1)
@@ -55,20 +57,22 @@ def test_case_37_outside_its_envelope_a_correction_does_nothing(
 
 
 def test_case_38_leaks_are_refused(pair: Robot, waves: list[Recording]) -> None:
-    """A motion that is learned cannot judge."""
-    with pytest.raises(DataError, match=r"wave_1.*Split by motion"):
-        correct(waves, pair, held_out=waves[1:2], **QUICK)
+    """A motion that is learned neither chooses nor tests, whatever it is called."""
+    renamed = [replace(waves[1], name="another")]
+    for judges in ({"choose": renamed}, {"test": renamed}, {"test": waves[1:2]}):
+        with pytest.raises(DataError, match=r"wave_1.*part them by what was commanded"):
+            correct(Split.of(waves, **judges), pair, settings=QUICK)
 
 
 def test_case_39_what_does_not_improve_is_refused(pair: Robot) -> None:
     """Nothing is to be learned from the robot itself; --keep-anyway gives it all the same."""
-    own = recorded(pair, [f"own_{i}" for i in range(4)], noise=0.0)
+    own = recorded(pair, [f"own_{i}" for i in range(5)], noise=0.0)
     world = MujocoWorld(pair, 50, physics_step=0.005)
     with pytest.raises(CorrectionRefusedError, match=r"does not improve.*--keep-anyway") as caught:
-        correct(own, world, **QUICK)
-    held = caught.value.correction.held_out
-    assert held is not None and held.after >= held.before
-    assert isinstance(correct(own, world, keep_anyway=True, **QUICK), Correction)
+        correct(own, world, settings=QUICK)
+    chosen = caught.value.correction.choose
+    assert chosen is not None and chosen.after >= chosen.before
+    assert isinstance(correct(own, world, keep_anyway=True, settings=QUICK), Correction)
 
 
 def test_case_40_a_loss_that_is_no_number_stops_before_the_update(
@@ -77,7 +81,7 @@ def test_case_40_a_loss_that_is_no_number_stops_before_the_update(
     """The weights before it are kept, and the message says what to do."""
     from gapless.corrections.training.learner import Learner, NotFiniteError
 
-    start = correct(waves, pair, keep_anyway=True, **QUICK)
+    start = correct(waves, pair, keep_anyway=True, settings=QUICK)
     learner = Learner(start, start, 1.0)
     before = {k: v.detach().clone() for k, v in learner.weights.items()}
     weight = next(w for w in learner.weights.values() if w.requires_grad)
@@ -93,8 +97,8 @@ def test_case_41_a_half_written_checkpoint_is_never_read(
     """A damaged one is a fresh start with the same result."""
     path = tmp_path / "progress"
     path.write_bytes(b"\x00" * 100)
-    fresh = correct(waves, pair, keep_anyway=True, **QUICK)
-    again = correct(waves, pair, keep_anyway=True, checkpoint=path, **QUICK)
+    fresh = correct(waves, pair, keep_anyway=True, settings=QUICK)
+    again = correct(waves, pair, keep_anyway=True, checkpoint=path, settings=QUICK)
     assert again.fingerprint() == fresh.fingerprint()
 
 
@@ -110,7 +114,7 @@ def stopped(waves: list[Recording], pair: Robot, path: Path) -> None:
             raise StoppedError
 
     with pytest.raises(StoppedError):
-        correct(waves, pair, keep_anyway=True, checkpoint=path, watch=stop, **QUICK)
+        correct(waves, pair, keep_anyway=True, checkpoint=path, watch=stop, settings=QUICK)
 
 
 def test_case_42_a_stopped_training_goes_on_to_the_same_result(
@@ -119,8 +123,8 @@ def test_case_42_a_stopped_training_goes_on_to_the_same_result(
     """To the last bit."""
     path = tmp_path / "progress"
     stopped(waves, pair, path)
-    resumed = correct(waves, pair, keep_anyway=True, checkpoint=path, **QUICK)
-    through = correct(waves, pair, keep_anyway=True, **QUICK)
+    resumed = correct(waves, pair, keep_anyway=True, checkpoint=path, settings=QUICK)
+    through = correct(waves, pair, keep_anyway=True, settings=QUICK)
     assert resumed.fingerprint() == through.fingerprint()
 
 
@@ -131,11 +135,11 @@ def test_case_43_another_training_is_not_gone_on_with(
     path = tmp_path / "progress"
     stopped(waves, pair, path)
     with pytest.raises(ArtifactError, match=r"'iterations': 15.*'iterations': 14.*--restart"):
-        other = {**QUICK["trainer_settings"], "iterations": 14}
-        correct(waves, pair, checkpoint=path, **{**QUICK, "trainer_settings": other})
+        other = {**QUICK.trainer_settings, "iterations": 14}
+        correct(waves, pair, checkpoint=path, settings=replace(QUICK, trainer_settings=other))
     with pytest.raises(ArtifactError, match="seed was 0, now 1"):
-        correct(waves, pair, checkpoint=path, seed=1, **QUICK)
-    correct(waves, pair, keep_anyway=True, checkpoint=path, seed=1, restart=True, **QUICK)
+        correct(waves, pair, checkpoint=path, seed=1, settings=QUICK)
+    correct(waves, pair, keep_anyway=True, checkpoint=path, seed=1, restart=True, settings=QUICK)
 
 
 def test_case_44_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
@@ -149,7 +153,7 @@ def test_case_44_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
 def test_too_few_data_are_refused(pair: Robot, waves: list[Recording]) -> None:
     """With the joint mask as a way out."""
     with pytest.raises(DataError, match=r"too few to correct 2 joints.*--joints"):
-        correct([w.clip(0, 60) for w in waves], pair, **QUICK)
+        correct([w.clip(0, 60) for w in waves], pair, settings=QUICK)
 
 
 @pytest.mark.parametrize(
@@ -162,9 +166,9 @@ def test_too_few_data_are_refused(pair: Robot, waves: list[Recording]) -> None:
         ({"model_settings": {"size": 3}}, "Did you mean 'sizes'"),
     ],
 )
-def test_wrong_choices_are_refused_before_the_work(
+def test_wrong_settings_are_refused_before_the_work(
     pair: Robot, waves: list[Recording], wrong: dict[str, Any], match: str
 ) -> None:
     """With the nearest right name."""
     with pytest.raises(GaplessError, match=match):
-        correct(waves, pair, **{**QUICK, **wrong})
+        correct(waves, pair, settings=replace(QUICK, **wrong))

@@ -23,8 +23,8 @@ def hidden(pair: Robot) -> Robot:
 
 @pytest.fixture(scope="session")
 def waves(hidden: Robot) -> list[Recording]:
-    """Four motions of the hidden robot."""
-    return recorded(hidden, [f"wave_{i}" for i in range(4)])
+    """Five motions of the hidden robot."""
+    return recorded(hidden, [f"wave_{i}" for i in range(5)])
 
 
 @pytest.fixture(scope="session")

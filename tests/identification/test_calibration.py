@@ -108,10 +108,10 @@ def test_values_are_set_by_hand_by_name(found: Calibration) -> None:
 
 
 def test_tables_show_digits_the_interval_allows(found: Calibration) -> None:
-    """The printed table names every parameter, and the held-out error."""
+    """The printed table names every parameter, what chose, and the held-out error."""
     text = str(found)
     assert all(name in text for name in found.values)
-    assert "held-out replay error" in text
+    assert "choosing motions: replay error" in text and "held-out motions: replay error" in text
 
 
 def test_worlds_of_a_calibration_keep_their_options(pair: Robot, found: Calibration) -> None:

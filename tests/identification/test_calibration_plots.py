@@ -11,7 +11,7 @@ import pytest
 from gapless.errors import DataError, MissingExtraError
 from gapless.identification import Calibration, IdentifySettings, calibration_plots, identify
 from gapless.measurement import gap_plots as measure_plots
-from gapless.recordings.recording import Recording
+from gapless.recordings import Recording, Split
 from gapless.robots import Robot
 from gapless.worlds import MujocoWorld
 from hidden_pair import STEP
@@ -23,7 +23,7 @@ PNG = b"\x89PNG"
 def found(pair: Robot, waves: list[Recording]) -> Calibration:
     """Gains and damping, one of each flag."""
     quick = IdentifySettings(physics_step=STEP, windows=8)
-    found = identify(waves[:2], pair, ["kp", "damping"], held_out=0.0, settings=quick)
+    found = identify(Split.of(waves[:2]), pair, ["kp", "damping"], settings=quick)
     first, second, *rest = found.estimates
     flagged = (replace(first, told=False), replace(second, at_bound=True), *rest)
     return replace(found, estimates=flagged)

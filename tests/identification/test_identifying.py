@@ -15,7 +15,7 @@ from gapless.identification import Calibration, CalibrationRefusedError, Identif
 from gapless.identification.plans.two_stage import loads
 from gapless.identification.sign_conventions import find_signs, with_signs
 from gapless.progress import Progress
-from gapless.recordings.recording import Recording
+from gapless.recordings import Recording, Split
 from gapless.robots import Robot
 from gapless.worlds import MujocoWorld
 from hidden_pair import STEP, TRUTH, recorded
@@ -40,11 +40,12 @@ def test_known_changes_come_back_within_their_intervals(pair: Robot, found: Cali
 
 
 def test_held_out_error_falls_to_the_noise(found: Calibration) -> None:
-    """One motion of four was kept back; its error is judged before and after."""
-    held = found.held_out
-    assert held is not None and len(held.motions) == 1
-    assert held.motions[0] not in found.made_by["motions"]
-    assert held.after < 0.1 * held.before
+    """One motion of five chose and one was kept back; both are judged before and after."""
+    parts = [set(found.split[part]) for part in ("learn", "choose", "test")]
+    assert [len(part) for part in parts] == [3, 1, 1] and len(set.union(*parts)) == 5
+    for verdict, motions in ((found.choose, parts[1]), (found.test, parts[2])):
+        assert verdict is not None and set(verdict.motions) == motions
+        assert verdict.after < 0.1 * verdict.before
 
 
 def test_whole_and_per_joint_agree(pair: Robot, waves: list[Recording], found: Calibration) -> None:
@@ -130,7 +131,7 @@ def test_a_fleet_has_a_mean_and_each_unit_its_own(pair: Robot) -> None:
         robot = pair.with_joints(kp=1.3 * factor * pair.joints.kp)
         clips += recorded(robot, ["a", "b"], seconds=4.0, unit=unit)
     few = replace(QUICK, windows=12)
-    found = identify(clips, pair, ["kp"], plan="fleet", held_out=0.0, settings=few)
+    found = identify(Split.of(clips), pair, ["kp"], plan="fleet", settings=few)
     for joint in pair.joints.names:
         estimate = found[f"kp/{joint}"]
         nominal = pair.joints.kp[pair.joints.index(joint)]
@@ -147,10 +148,10 @@ def test_a_calibration_that_does_not_help_is_refused(pair: Robot, waves: list[Re
     """The error carries it, and says what to do; keep_anyway returns it."""
     nominal = recorded(pair, ["x", "y", "z"], seconds=3.0, noise=5e-3)
     few = replace(QUICK, windows=6, horizon=0.3, prior_weight=0.0)
-    asked = {"settings": few, "held_out": nominal[:1]}
+    asked = {"data": Split.of(waves[:1], nominal[1:2]), "robot": pair, "settings": few}
     with pytest.raises(CalibrationRefusedError, match="keep-anyway") as refused:
-        identify(waves[:1], pair, ["kp"], **asked)
-    kept = identify(waves[:1], pair, ["kp"], keep_anyway=True, **asked)
+        identify(parameters=["kp"], **asked)
+    kept = identify(parameters=["kp"], keep_anyway=True, **asked)
     assert refused.value.calibration.values == pytest.approx(kept.values)
 
 
@@ -257,7 +258,7 @@ def test_free_starts_are_nearer_the_truth(pair: Robot, hidden: Robot) -> None:
     errors = []
     for starts in ("read", "free"):
         settings = replace(QUICK, starts=starts, horizon=0.3, windows=48, loss="squared")
-        found = identify(clips, pair, SMALL, settings=settings, held_out=0.0)
+        found = identify(Split.of(clips), pair, SMALL, settings=settings)
         wrong = [e.value / (TRUTH[e.parameter.kind] * e.nominal[0]) - 1 for e in found.estimates]
         errors.append(float(np.sqrt(np.mean(np.square(wrong)))))
     assert errors[1] < errors[0]
@@ -273,7 +274,7 @@ def test_every_optimiser_serves_every_plan(
     settings = replace(QUICK, windows=12, optimiser=optimiser, options=options)
     found = identify(waves, pair, ["kp@all"], settings=settings, keep_anyway=True)
     (estimate,) = found.estimates
-    assert estimate.told and found.held_out is not None
+    assert estimate.told and found.choose is not None and found.test is not None
     assert estimate.value == pytest.approx(1.3 * pair.joints.kp[0], rel=0.1)
 
 
@@ -307,7 +308,7 @@ def test_a_finished_stage_is_taken_over_as_it_was(
 
 def test_what_is_far_from_its_prior_is_told(pair: Robot, waves: list[Recording]) -> None:
     """A dry friction three times the nominal one stays found, however few the windows."""
-    found = identify(waves, pair, SMALL, settings=replace(QUICK, windows=4), held_out=0.0)
+    found = identify(Split.of(waves), pair, SMALL, settings=replace(QUICK, windows=4))
     for joint in pair.joints.names:
         estimate = found[f"frictionloss/{joint}"]
         assert estimate.told
@@ -318,7 +319,7 @@ def test_untold_figures_widen_what_depends_on_them(pair: Robot, hidden: Robot) -
     """kd may be off by its spread, so damping, which shares its effect, is as uncertain."""
     mixed = hidden.with_joints(kd=0.25, damping=0.75)
     clips = recorded(mixed, ["a", "b", "c"], seconds=4.0)
-    found = identify(clips, pair, ["kd", "damping"], settings=QUICK, held_out=0.0)
+    found = identify(Split.of(clips), pair, ["kd", "damping"], settings=QUICK)
     for joint in pair.joints.names:
         low, high = found[f"damping/{joint}"].interval
         kd_low, kd_high = found[f"kd/{joint}"].interval

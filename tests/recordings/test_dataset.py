@@ -281,25 +281,28 @@ def test_select(tmp_path: Path):
 )
 @settings(deadline=None)
 def test_case_38_a_split_never_leaks(names, test, seed, by):
-    """No motion (or unit) is in both parts, nothing is lost, and the seed decides."""
-    clips = [make("m" if by == "unit" else n, 2, 1, seed=i, unit=n) for i, n in enumerate(names)]
+    """No motion (or unit) is learned from and tested on, nothing is lost, and the seed decides."""
+    clips = [make("m" if by == "unit" else n, 20, 1, seed=i, unit=n) for i, n in enumerate(names)]
     data = Dataset.from_recordings(clips)
-    train, held = data.split(by=by, test=test, seed=seed)
-    in_train, in_test = ({e.conditions.unit for e in part.episodes} for part in (train, held))
-    assert in_train and in_test and not in_train & in_test
-    assert sorted(e.index for e in (*train.episodes, *held.episodes)) == list(range(len(names)))
-    again = data.split(by=by, test=test, seed=seed)
-    assert (again[0].episodes, again[1].episodes) == (train.episodes, held.episodes)
+    split = data.split(by=by, test=test, seed=seed)
+    parts = (split.learn, split.choose, split.test)
+    learn, choose, tested = ({r.conditions.unit for r in part} for part in parts)
+    assert learn and tested and not (learn | choose) & tested
+    named = [{r.name for r in part} for part in parts]
+    assert not named[0] & named[1]
+    assert sum(len(r) for part in parts for r in part) == sum(map(len, clips))
+    assert data.split(by=by, test=test, seed=seed).motions == split.motions
 
 
 def test_case_38_what_cannot_be_split_is_refused():
-    """One motion, unknown units, a wrong word or share: each is refused with a reason."""
-    data = Dataset.from_recordings([make("a", unit="u1"), make("a")])
-    with pytest.raises(DataError, match=r"1 motion \(a\); a split by motion needs at least two"):
-        data.split()
-    with pytest.raises(DataError, match="1 of 2 recordings do not say their unit"):
+    """One unit, a wrong word or share: each is refused with a reason; one motion is cut in time."""
+    data = Dataset.from_recordings([make("a", unit="u1"), make("a", unit="u1")])
+    assert "one motion only (a)" in data.split().notes[0]
+    with pytest.raises(DataError, match=r"one motion or unit only \(u1\)"):
         data.split(by="unit")
-    with pytest.raises(DataError, match=r"the test share is 1\.5"):
+    with pytest.raises(DataError, match=r"a share of the motions is 1\.5"):
         data.split(test=1.5)
+    with pytest.raises(DataError, match=r"a share of the motions is -0\.1"):
+        data.split(choose=-0.1)
     with pytest.raises(NameMismatchError, match="Did you mean 'motion'"):
         data.split(by="motions")  # type: ignore[arg-type]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gapless.identification import IdentifySettings, identify
+from gapless.recordings import Split
 from gapless.robots import Robot
 from hidden_pair import STEP, recorded
 
@@ -21,7 +22,7 @@ def test_intervals_cover_the_truth() -> None:
         hidden = pair.with_joints(**{k: f * getattr(pair.joints, k) for k, f in factors.items()})
         clips = recorded(hidden, ["a", "b", "c"], noise=1e-3, seconds=5.0)
         settings = IdentifySettings(physics_step=STEP, windows=20, starts="free")
-        found = identify(clips, pair, NAMES, settings=settings, held_out=0.0)
+        found = identify(Split.of(clips), pair, NAMES, settings=settings)
         for estimate in (e for e in found.estimates if e.told):
             (joint,) = estimate.parameter.places
             true = getattr(hidden.joints, estimate.parameter.kind)[hidden.joints.index(joint)]

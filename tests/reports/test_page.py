@@ -137,8 +137,8 @@ def test_a_comparison_beside_the_run_is_shown(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     shutil.copytree(run.path, folder)
     cell = {"mean": 0.0123, "std": None, "seeds": 1, "reduction": 0.5}
-    rows = [{"method": HOSTILE, "metrics": {"mpjae": {"1.0": cell}}, "seconds": 3.2}]
-    found = {"rows": rows, "units": {"mpjae": "rad"}, "held_out": {"motions": ["b"]}}
+    rows = [{"method": HOSTILE, "metrics": {"replay_error": {"1.0": cell}}, "seconds": 3.2}]
+    found = {"rows": rows, "units": {"replay_error": "rad"}, "split": {"test": ["b"]}}
     (folder / "compare.json").write_text(json.dumps(found))
     text = report(folder).read_text("utf-8")
     assert "0.0123" in text and HOSTILE not in text

@@ -47,7 +47,7 @@ def test_branch_and_trunk_stay(learned: Correction, other: MujocoWorld) -> None:
     corrected = CorrectedWorld(other, None, [found])
     corrected.reset(other.home(), conditions=[Conditions(payloads={})])
     assert np.isfinite(corrected.step(other.home().q).q).all()
-    assert found.held_out is None
+    assert found.choose is None and found.test is None
     assert found.made_by["transferred"]["robot"] == "so101"
 
 

@@ -13,7 +13,7 @@ import pytest
 from gapless.corrections import Correction
 from gapless.corrections.runtime.correction_files import CONTRACT, WEIGHTS
 from gapless.errors import ArtifactError, FormatError
-from gapless.identification.estimate import HeldOut
+from gapless.verdict import Verdict
 
 
 @pytest.mark.parametrize("model", ["mlp", "gru", "operator"])
@@ -21,12 +21,14 @@ def test_a_correction_is_read_as_it_was_written(made, model: str, tmp_path: Path
     """Weights, envelope, contract, figures and fingerprint."""
     from dataclasses import replace
 
-    held = HeldOut(before=0.02, after=0.01, horizon=1.0, motions=("wave",))
-    correction = replace(made(model, members=2), held_out=held, made_by={"trainer": "none"})
+    chosen = Verdict(before=0.02, after=0.01, horizon=1.0, motions=("wave",))
+    tested = Verdict(before=0.03, after=0.02, horizon=1.0, motions=("turn", "nod"))
+    judged = {"choose": chosen, "test": tested}
+    correction = replace(made(model, members=2), **judged, made_by={"trainer": "none"})
     correction.save(tmp_path / "cor")
     again = Correction.load(tmp_path / "cor")
     assert again.contract == correction.contract
-    assert again.held_out == held
+    assert (again.choose, again.test) == (chosen, tested)
     assert again.made_by == {"trainer": "none"}
     assert again.fingerprint() == correction.fingerprint()
     assert again.weights.keys() == correction.weights.keys()

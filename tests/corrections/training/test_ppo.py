@@ -159,7 +159,7 @@ def test_time_is_a_limit(task):
 @pytest.mark.slow
 @pytest.mark.parametrize(("model", "copies"), [("mlp", 64), ("gru", 32)])
 def test_weak_gains_are_learned(task, model, copies):
-    """Gains at 65 %: a short training takes off at least a third of the validation error."""
+    """Gains at 65 %: a short training takes off at least a third of the choosing error."""
     before = start(task, model)
     found = Ppo(copies=copies, iterations=40).train(task, before, TrainingSession())
     assert task.error(found) < 0.67 * task.error(None)
