@@ -34,7 +34,7 @@ from gapless.collection.starts import conditions_of
 from gapless.worlds.hidden import EFFECTS
 from gapless.worlds.hidden.effect_sizes import PLAIN
 
-COPIES = 64
+ENVIRONMENTS = 64
 """Sequences that the cost of an effect is measured with."""
 
 
@@ -114,7 +114,7 @@ def cost_of_effects() -> dict[str, float]:
     plan = workload(0.01)
     chosen = repertoire(plan)
     targets = chosen.targets(50)
-    batch = (plan.sequences("fit", 50, chosen.names) * COPIES)[:COPIES]
+    batch = (plan.sequences("fit", 50, chosen.names) * ENVIRONMENTS)[:ENVIRONMENTS]
     stacked = np.stack([targets[s.motion] for s in batch])[:, :100]
     nominal = replica_world(plan, chosen.robot, 50)
     start = replace(nominal.home(len(batch)), q=stacked[:, 0])

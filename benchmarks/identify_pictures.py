@@ -107,7 +107,7 @@ def intervals(path: Path) -> None:
     clips = recorded(scaled(robot, kp=1.3, damping=0.7, frictionloss=3.0), 5, still=("wrist_roll",))
     names = [*DRIVES, "encoder_bias", "delay@all"]
     found = identify(clips, robot, names, settings=QUICK)
-    told = sum(e.told for e in found.estimates)
+    told = sum(e.identifiable for e in found.estimates)
     print(f"intervals: {told} of {len(found.estimates)} parameters told")
     plot_calibration(found, path)
 

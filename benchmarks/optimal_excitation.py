@@ -63,7 +63,7 @@ def identified(
         motion: what was played.
         readings: (T, J) noisy positions.
     """
-    scales, half = np.array([p.spread for p in parameters]), readings.size / 2
+    scales, half = np.array([p.prior_std for p in parameters]), readings.size / 2
 
     def residuals(x: np.ndarray) -> np.ndarray:
         guess = changed(world, parameters, x * scales)
@@ -133,7 +133,7 @@ def compare(
     began = time.perf_counter()
     best = optimal(robot, seconds, about=ABOUT, noise=NOISE, candidates=candidates)
     took = time.perf_counter() - began
-    share = np.array([p.spread for p in parameters]) / OFF
+    share = np.array([p.prior_std for p in parameters]) / OFF
     rivals = [(prediction(world, parameters, m)[0] / share, m) for m in fair_chirps(world, seconds)]
     sigma_chirp, rival = min(rivals, key=lambda pair: geometric_mean(pair[0]))
     sigma_best, criterion = prediction(world, parameters, best)

@@ -20,7 +20,7 @@ from gapless.motions.excitation import multisine
 from gapless.robots import Robot
 from gapless.worlds import MujocoWorld
 
-COPIES, SECONDS, REPEATS = 256, 1.0, 7
+ENVIRONMENTS, SECONDS, REPEATS = 256, 1.0, 7
 
 
 def timed(work: Callable[[], object]) -> float:
@@ -35,9 +35,9 @@ def compare(name: str, robot: Robot) -> dict[str, float | str]:
     world = MujocoWorld(robot)
     motions = [multisine(robot, 4.0, world.rate, seed=s, amplitude=0.2) for s in range(8)]
     steps = round(SECONDS * world.rate)
-    first = [(s * 17) % (len(motions[0]) - steps) for s in range(COPIES)]
-    targets = np.stack([motions[s % 8][first[s] : first[s] + steps] for s in range(COPIES)])
-    start = world.home(COPIES)
+    first = [(s * 17) % (len(motions[0]) - steps) for s in range(ENVIRONMENTS)]
+    targets = np.stack([motions[s % 8][first[s] : first[s] + steps] for s in range(ENVIRONMENTS)])
+    start = world.home(ENVIRONMENTS)
 
     threads = os.cpu_count() or 1
     pool = rollout.Rollout(nthread=threads)
@@ -57,10 +57,10 @@ def compare(name: str, robot: Robot) -> dict[str, float | str]:
     slow, fast = np.median([o for _, o in pairs]), np.median([b for b, _ in pairs])
     return {
         "robot": name,
-        "copies": COPIES,
+        "environments": ENVIRONMENTS,
         "threads": threads,
-        "bare_rollout_sim_s_per_s": round(COPIES * SECONDS / fast, 1),
-        "gapless_sim_s_per_s": round(COPIES * SECONDS / slow, 1),
+        "bare_rollout_sim_s_per_s": round(ENVIRONMENTS * SECONDS / fast, 1),
+        "gapless_sim_s_per_s": round(ENVIRONMENTS * SECONDS / slow, 1),
         "fraction_of_bare": round(ratio, 3),
     }
 
@@ -78,7 +78,7 @@ def main() -> None:
         print(
             f"{row['robot']}: {row['gapless_sim_s_per_s']} simulated s/s, bare mujoco.rollout "
             f"{row['bare_rollout_sim_s_per_s']}, fraction {row['fraction_of_bare']} "
-            f"({row['copies']} copies, {row['threads']} threads)"
+            f"({row['environments']} environments, {row['threads']} threads)"
         )
     if args.json:
         with open(args.json, "w") as file:

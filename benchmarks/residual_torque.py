@@ -145,7 +145,7 @@ def errors(test: Sequence[Recording], world: World) -> np.ndarray:
 def row(
     method: str, found: np.ndarray, alone: float, names: Sequence[str], seconds: float = 0.0
 ) -> Row:
-    """A method's row; a copy that diverged is an infinite error."""
+    """A method's row; an environment that diverged is an infinite error."""
     found = np.where(np.isfinite(found), found, np.inf)
     median, q90, q99 = np.quantile(found, (0.5, 0.9, 0.99)).tolist()
     each = dict(zip(names, found.mean(axis=0).tolist(), strict=True))

@@ -34,9 +34,9 @@ gapless.close(clips, robot, folder / "run", settings=settings)
 run = gapless.Run.open(folder / "run")
 print(run)
 world = run.world()
-state = world.home(copies=4)
+state = world.home(environments=4)
 world.reset(state)
-goal = state.q + np.linspace(0.1, 0.4, 4)[:, None]  # rad, another goal for each copy
+goal = state.q + np.linspace(0.1, 0.4, 4)[:, None]  # rad, another goal for each environment
 integral = np.zeros_like(goal)
 for _ in range(150):
     integral += 0.02 * (goal - state.q)  # your controller: position targets from what it reads

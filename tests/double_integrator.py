@@ -22,11 +22,11 @@ class DoubleIntegrator:
 
     @property
     def health(self) -> Health:
-        """Copies that are too far away."""
+        """Environments that are too far away."""
         return Health(self._lost, np.where(self._lost, 0.0, np.nan))
 
     def reset(self, state, which=None, conditions=None, history=None) -> None:
-        """Put copies into a state."""
+        """Put environments into a state."""
         self.resets.append(None if which is None else which.tolist())
         if which is None:
             self._q, self._dq = state.q.copy(), state.dq.copy()

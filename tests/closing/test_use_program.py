@@ -17,7 +17,11 @@ from gapless.robots import Payload, Robot
 from hidden_pair import recorded
 
 PAGE = Path(__file__).parents[2] / "docs" / "close.md"
-SNIPPETS = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+SNIPPETS = [
+    text
+    for text in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    if "Run.open" in text
+]
 LONGEST = 600.0
 """Seconds after which a program is stuck."""
 

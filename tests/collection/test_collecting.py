@@ -212,7 +212,7 @@ class Falling:
         self.inner, self.every, self.identity = inner, every, inner.identity
 
     def rollout(self, state: Any, targets: np.ndarray, **options: Any) -> Any:
-        """Play, then declare one copy diverged half a second after its start."""
+        """Play, then declare one environment diverged half a second after its start."""
         played = self.inner.rollout(state, targets, **options)
         valid = played.valid.copy()
         valid[self.every - 1 :: self.every, 25:] = False

@@ -76,7 +76,7 @@ def test_hours_are_reached_with_whole_motions(small: CollectionPlan):
 
 
 def test_a_motion_that_never_differs_is_not_repeated_as_another(small: CollectionPlan):
-    """Copies under other names would leak from training to test."""
+    """Environments under other names would leak from training to test."""
     with pytest.raises(DataError, match="'chirp' is always the same motion"):
         repertoire(replace(small, motions=("chirp",), levels=(), hours=0.1))
 

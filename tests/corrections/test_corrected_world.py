@@ -19,10 +19,10 @@ Make = Callable[..., Correction]
 STEPS = 12
 
 
-def motion(copies: int, steps: int = STEPS, seed: int = 0) -> np.ndarray:
+def motion(environments: int, steps: int = STEPS, seed: int = 0) -> np.ndarray:
     """(n, T, 2) gentle targets about home."""
     rng = np.random.default_rng(seed)
-    return np.cumsum(0.004 * rng.normal(size=(copies, steps, 2)), axis=1)
+    return np.cumsum(0.004 * rng.normal(size=(environments, steps, 2)), axis=1)
 
 
 def stepped(world: World, start: State, targets: np.ndarray, **reset: object) -> np.ndarray:
@@ -59,7 +59,7 @@ def test_a_correction_of_nothing_is_the_bare_world(
 
 @pytest.mark.parametrize("head", ["action", "torque", "state"])
 def test_a_rollout_is_what_stepping_gives(made: Make, world: MujocoWorld, head: str) -> None:
-    """And leaves the copies that are stepped alone."""
+    """And leaves the environments that are stepped alone."""
     corrected = CorrectedWorld(world, None, [made("gru", head=head)])
     corrected.reset(world.home(2))
     before = corrected.step(motion(2)[:, 0]).q
@@ -87,7 +87,7 @@ def test_copies_that_are_reset_are_as_new(
 
 
 def test_copies_reset_out_of_step_keep_their_own_clock(made: Make, pair: Robot) -> None:
-    """At twice the correction's rate, a copy reset in between is asked at its own first step."""
+    """At twice the correction's rate, one reset in between is asked at its own first step."""
     fast = MujocoWorld(pair, 100, physics_step=STEP)
     corrected = CorrectedWorld(fast, None, [made()])
     targets = motion(2, 7)
@@ -139,7 +139,7 @@ def test_targets_before_the_start_are_still_on_their_way(made: Make, pair: Robot
 
 
 def test_diverged_copies_stay_marked(made: Make, world: MujocoWorld) -> None:
-    """A copy thrown in at an absurd speed is marked for good; its neighbour goes on."""
+    """An environment thrown in at an absurd speed is marked for good; its neighbour goes on."""
     for head in ("action", "state"):
         corrected = CorrectedWorld(world, None, [made(head=head)])
         start = world.home(2)

@@ -29,7 +29,7 @@ SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("mlp", "gru")]
 
 @pytest.mark.parametrize("model", ["operator", *SLOW])
 def test_the_file_gives_what_the_network_gives(model: str, made, tmp_path: Path) -> None:
-    """Outputs, spread, envelope and hidden state agree to 1e-5, for any number of copies."""
+    """Outputs, spread, envelope and hidden state agree to 1e-5, for any number of environments."""
     from gapless.corrections.onnx_export import export_onnx, input_names, output_names
 
     small = {"branch": (16,), "joints": "elbow_flex"} if model == "operator" else {}
@@ -41,12 +41,14 @@ def test_the_file_gives_what_the_network_gives(model: str, made, tmp_path: Path)
     assert [i.name for i in session.get_inputs()] == input_names(correction)
     rng, envelope = np.random.default_rng(0), correction.envelope
     assert envelope is not None
-    for copies in (1, 5):
-        given = {k: rng.normal(size=(copies, w)) for k, w in correction.contract.widths.items()}
-        watched = envelope.mean + rng.normal(size=(copies, len(envelope.mean)))
+    for environments in (1, 5):
+        given = {
+            k: rng.normal(size=(environments, w)) for k, w in correction.contract.widths.items()
+        }
+        watched = envelope.mean + rng.normal(size=(environments, len(envelope.mean)))
         given["watched"] = watched
         if model == "gru":
-            given["hidden"] = rng.normal(size=(2, copies, 64))
+            given["hidden"] = rng.normal(size=(2, environments, 64))
         single = {k: v.astype(np.float32) for k, v in given.items()}
         found = dict(zip(output_names(correction), session.run(None, single), strict=True))
         for name, value in expected(correction, given).items():

@@ -47,7 +47,7 @@ SMALL: dict[str, list[str]] = {
         *("--seeds", "1", "--budget", "1", "--windows", "1", "--physics-step", "0.005"),
         *("--set", "identify.windows=4", "ours.members=1", "asap-sysid.windows=2"),
         *(f"ours.trainer_settings.{setting}" for setting in TINY),
-        *("asap.trainer_settings.copies=8", "gaponet.trainer_settings.copies=8"),
+        *("asap.trainer_settings.environments=8", "gaponet.trainer_settings.environments=8"),
         "delta-dynamics.trainer_settings.iterations=5",
     ],
     "close": [

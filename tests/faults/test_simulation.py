@@ -25,9 +25,9 @@ def runaway(robot: Robot) -> MujocoWorld:
     return MujocoWorld(wild, physics_step=0.02)
 
 
-def pushed(world: MujocoWorld, copies: int = 2) -> np.ndarray:
+def pushed(world: MujocoWorld, environments: int = 2) -> np.ndarray:
     """Targets away from home, so that something happens."""
-    return np.repeat(world.home(copies).q[:, None] + 0.3, 40, axis=1)
+    return np.repeat(world.home(environments).q[:, None] + 0.3, 40, axis=1)
 
 
 def test_case_25_a_diverged_copy_is_marked_and_never_reset(arms: Robot) -> None:
@@ -52,7 +52,7 @@ def test_case_25_step_reports_who_diverged_and_when(arms: Robot) -> None:
 
 
 def test_case_25_one_wild_copy_does_not_touch_its_neighbours(arms: Robot) -> None:
-    """A copy thrown in at an absurd speed diverges alone."""
+    """An environment thrown in at an absurd speed diverges alone."""
     world = MujocoWorld(arms)
     start = world.home(3)
     dq = start.dq.copy()

@@ -25,7 +25,7 @@ def found(pair: Robot, waves: list[Recording]) -> Calibration:
     quick = IdentifySettings(physics_step=STEP, windows=8)
     found = identify(Split.of(waves[:2]), pair, ["kp", "damping"], settings=quick)
     first, second, *rest = found.estimates
-    flagged = (replace(first, told=False), replace(second, at_bound=True), *rest)
+    flagged = (replace(first, identifiable=False), replace(second, at_bound=True), *rest)
     return replace(found, estimates=flagged)
 
 

@@ -34,7 +34,7 @@ def test_known_changes_come_back_within_their_intervals(pair: Robot, found: Cali
     """Every figure is told, near the truth, and its interval is neither too narrow nor huge."""
     for estimate in found.estimates:
         true = TRUTH[estimate.parameter.kind] * estimate.nominal[0]
-        assert estimate.told
+        assert estimate.identifiable
         assert abs(estimate.value - true) < max(4 * estimate.std, 0.01 * true), estimate.name
         assert estimate.std < 0.1 * true
 
@@ -69,9 +69,9 @@ def test_what_scales_together_is_flagged_and_stays(pair: Robot, waves: list[Reco
     found = identify(waves, pair, ["kd", "damping"], settings=QUICK, keep_anyway=True)
     pairs = [(found[f"kd/{j}"], found[f"damping/{j}"]) for j in pair.joints.names]
     for first, second in pairs:
-        assert not (first.told and second.told)
+        assert not (first.identifiable and second.identifiable)
         for estimate in (first, second):
-            if not estimate.told:
+            if not estimate.identifiable:
                 assert estimate.value == estimate.parameter.prior
     assert any("could not tell" in note for note in found.notes)
 
@@ -83,7 +83,7 @@ def test_mass_and_gear_from_unloaded_data_are_not_told(pair: Robot) -> None:
     names = ["kp@all", "damping@all", "armature@all", "mass@all", "frictionloss@all", "kd@all"]
     found = identify(clips, flat, names, settings=QUICK, keep_anyway=True)
     scale = [found[n] for n in ("damping/all", "kd/all")]
-    assert not all(e.told for e in scale)
+    assert not all(e.identifiable for e in scale)
 
 
 def test_a_joint_that_never_moved_stays_at_its_prior(pair: Robot, hidden: Robot) -> None:
@@ -92,7 +92,7 @@ def test_a_joint_that_never_moved_stays_at_its_prior(pair: Robot, hidden: Robot)
     column = pair.joints.index("elbow_flex")
     still = [_frozen(clip, column) for clip in clips]
     found = identify(still, pair, ["armature", "damping"], settings=QUICK, keep_anyway=True)
-    assert not found["armature/elbow_flex"].told
+    assert not found["armature/elbow_flex"].identifiable
     assert found["armature/elbow_flex"].value == pair.joints.armature[column]
 
 
@@ -274,7 +274,7 @@ def test_every_optimiser_serves_every_plan(
     settings = replace(QUICK, windows=12, optimiser=optimiser, options=options)
     found = identify(waves, pair, ["kp@all"], settings=settings, keep_anyway=True)
     (estimate,) = found.estimates
-    assert estimate.told and found.choose is not None and found.test is not None
+    assert estimate.identifiable and found.choose is not None and found.test is not None
     assert estimate.value == pytest.approx(1.3 * pair.joints.kp[0], rel=0.1)
 
 
@@ -297,7 +297,7 @@ def test_a_finished_stage_is_taken_over_as_it_was(
     first = identify(waves, pair, ["kp", "frictionloss"], **asked)
     again = identify(waves, pair, ["kp", "frictionloss"], **asked)
     assert again.values == first.values
-    assert [e.told for e in again.estimates] == [e.told for e in first.estimates]
+    assert [e.identifiable for e in again.estimates] == [e.identifiable for e in first.estimates]
     for one, other in zip(first.estimates, again.estimates, strict=True):
         assert other.std == pytest.approx(one.std, rel=0.2)
     seen: list[str] = []
@@ -311,7 +311,7 @@ def test_what_is_far_from_its_prior_is_told(pair: Robot, waves: list[Recording])
     found = identify(Split.of(waves), pair, SMALL, settings=replace(QUICK, windows=4))
     for joint in pair.joints.names:
         estimate = found[f"frictionloss/{joint}"]
-        assert estimate.told
+        assert estimate.identifiable
         assert estimate.value == pytest.approx(3 * estimate.nominal[0], rel=0.15)
 
 

@@ -63,11 +63,11 @@ def test_events_say_how_far_it_is() -> None:
     """Iterations of all, the time that is left, and what the environments log."""
     told: list[Progress] = []
     loop(4, judge=lambda arrays: 1.0).run(watch=told.append)
-    steps = [now for now in told if "validation" not in now.figures]
+    steps = [now for now in told if "choose" not in now.figures]
     assert [(now.done, now.total) for now in steps] == [(k, 4) for k in (1, 2, 3, 4)]
     assert steps[-1].seconds_left == 0 and steps[0].seconds_left > 0
     assert "distance" in steps[0].figures
-    assert told[-1].figures == {"validation": 1.0}
+    assert told[-1].figures == {"choose": 1.0}
 
 
 @pytest.mark.parametrize("judged", [True, False])
@@ -137,8 +137,8 @@ def test_numbers_that_cannot_be_are_refused() -> None:
     """The message lists them."""
     with pytest.raises(DataError, match=r"environments=2.*minibatches=4"):
         PpoSettings().refuse_few(2)
-    with pytest.raises(DataError, match="copies=8, iterations=0"):
-        PpoSettings(iterations=0).refuse_few(8, "copies")
+    with pytest.raises(DataError, match="environments=8, iterations=0"):
+        PpoSettings(iterations=0).refuse_few(8, "environments")
 
 
 def test_threads_are_as_before_afterwards() -> None:

@@ -84,7 +84,7 @@ def test_sensitivities_predict_a_small_change(world: MujocoWorld, targets: np.nd
     """q + S·change is what a changed robot does, to a few hundredths of the change."""
     parameters = parameters_of(world.robot, ["kp", "frictionloss", "armature", "damping"])
     rng = np.random.default_rng(0)
-    change = 0.02 * rng.normal(size=len(parameters)) * [p.spread for p in parameters]
+    change = 0.02 * rng.normal(size=len(parameters)) * [p.prior_std for p in parameters]
     nominal, truth = (
         positions(w, targets[None], world.home())[0]
         for w in (world, changed(world, parameters, change))
@@ -115,7 +115,7 @@ def test_figures_at_zero_are_only_moved_up(arms: Robot) -> None:
 def test_slopes_are_taken_where_the_world_is(world: MujocoWorld, targets: np.ndarray) -> None:
     """Far from the priors, at a fit's guess, they still say what a further change does."""
     parameters = parameters_of(world.robot, ["kp/all", "frictionloss/elbow_flex", "delay/all"])
-    offsets = 0.5 * np.array([p.spread for p in parameters])
+    offsets = 0.5 * np.array([p.prior_std for p in parameters])
     here, there = (changed(world, parameters, share * offsets) for share in (1.0, 1.02))
     moved, still = (positions(w, targets[None], world.home()) for w in (there, here))
     for slopes in (sensitivities, own_sensitivities):

@@ -49,7 +49,7 @@ def moved(robot: Robot, name: str, share: float = 0.3) -> tuple[Parameter, float
     """One parameter, moved by a share of its spread, and what that gives."""
     effects = Effects().resolve(len(robot.joints))
     (parameter,) = parameters_of(robot, name, effects)
-    value = parameter.prior + share * parameter.spread
+    value = parameter.prior + share * parameter.prior_std
     return parameter, value, *apply(robot, effects, [parameter], [value])
 
 

@@ -206,7 +206,7 @@ def test_hidden_change_comes_back(case: Case, tmp_path_factory: pytest.TempPathF
     for parameter in parameters:
         true = case.hidden.get(parameter.name)
         if true is None:
-            near = BESIDE * parameter.spread
+            near = BESIDE * parameter.prior_std
             assert values[parameter.name] == pytest.approx(parameter.prior, abs=near)
         else:
             near = case.tolerance * abs(true - parameter.prior)

@@ -23,7 +23,7 @@ def test_intervals_cover_the_truth() -> None:
         clips = recorded(hidden, ["a", "b", "c"], noise=1e-3, seconds=5.0)
         settings = IdentifySettings(physics_step=STEP, windows=20, starts="free")
         found = identify(Split.of(clips), pair, NAMES, settings=settings)
-        for estimate in (e for e in found.estimates if e.told):
+        for estimate in (e for e in found.estimates if e.identifiable):
             (joint,) = estimate.parameter.places
             true = getattr(hidden.joints, estimate.parameter.kind)[hidden.joints.index(joint)]
             low, high = estimate.interval

@@ -123,7 +123,7 @@ def test_a_motor_warms_to_its_balance_and_weakens() -> None:
 
 
 def test_conditions_say_how_warm_motors_are_at_the_start() -> None:
-    """Each copy has the temperature of its recording; ambient where it says nothing."""
+    """Each environment has the temperature of its recording; ambient where it says nothing."""
     told = [Conditions(extra={"motor_temperature": 60.0}), Conditions()]
     motors = Motors.unset(np.array([25.0, 25.0]), 2, told)
     assert motors.temperature.tolist() == [[60, 60], [25, 25]]

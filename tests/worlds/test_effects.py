@@ -59,7 +59,7 @@ def test_no_jitter_is_the_plain_delay() -> None:
 
 
 def test_a_command_within_a_physics_step_counts_for_its_share() -> None:
-    """The motion changes smoothly with the delay, for each copy by its own."""
+    """The motion changes smoothly with the delay, for each environment by its own."""
     targets, history = np.array([[[1.0], [2.0]]] * 2), np.zeros((2, 1, 1))
     held = spread_over_substeps(targets, history, np.array([[0.0025], [0.01]]), 50, 2)
     assert held[0, :, 0].tolist() == [0.75, 1.0, 1.75, 2.0]

@@ -16,9 +16,9 @@ from gapless.worlds import Effects, MujocoWorld, World
 from gapless.worlds.record import record
 
 
-def targets(robot: Robot, copies: int = 3, seconds: float = 1.0) -> np.ndarray:
-    """Different motions for each copy."""
-    return np.stack([multisine(robot, seconds, 50, seed=s) for s in range(copies)])
+def targets(robot: Robot, environments: int = 3, seconds: float = 1.0) -> np.ndarray:
+    """Different motions for each environment."""
+    return np.stack([multisine(robot, seconds, 50, seed=s) for s in range(environments)])
 
 
 def test_is_a_world(arms: Robot) -> None:
@@ -140,7 +140,7 @@ def test_extra_torque_acts(so101: Robot) -> None:
 
 
 def test_reset_of_some_copies_leaves_the_others(arms: Robot) -> None:
-    """`which` touches only the copies it names."""
+    """`which` touches only the environments it names."""
     world, motion = MujocoWorld(arms), targets(arms)
     world.reset(world.home(3))
     for t in range(5):

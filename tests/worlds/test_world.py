@@ -8,18 +8,22 @@ import pytest
 from gapless.worlds.world import START, State, Trajectory
 
 
-def state(copies: int = 3, *, base: bool = False, torque: bool = False, seed: int = 0) -> State:
+def state(
+    environments: int = 3, *, base: bool = False, torque: bool = False, seed: int = 0
+) -> State:
     """A random state of two joints."""
     rng = np.random.default_rng(seed)
     sizes = {"q": 2, "dq": 2} | ({"torque": 2} if torque else {})
     sizes |= dict(zip(START[2:], (3, 4, 3, 3), strict=True)) if base else {}
-    return State(**{name: rng.standard_normal((copies, size)) for name, size in sizes.items()})
+    return State(
+        **{name: rng.standard_normal((environments, size)) for name, size in sizes.items()}
+    )
 
 
-def trajectory(copies: int = 3, samples: int = 4) -> Trajectory:
+def trajectory(environments: int = 3, samples: int = 4) -> Trajectory:
     """A random trajectory of a free robot."""
-    states = [state(copies, base=True, torque=t > 0, seed=t) for t in range(samples)]
-    return Trajectory.over_time(states, np.arange(copies)[:, None] + np.arange(samples) < 5)
+    states = [state(environments, base=True, torque=t > 0, seed=t) for t in range(samples)]
+    return Trajectory.over_time(states, np.arange(environments)[:, None] + np.arange(samples) < 5)
 
 
 def equal(one: State, other: State) -> bool:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Collect:
     """Play motions x payloads x rates x units x repeats, and store each with its replica.
 
-    Stopped or killed, the same command goes on where it was. Options that are not given are those
+    Stopped or killed, the same command resumes. Options that are not given are those
     of the preset, or the plain ones: one unit, one repeat, 50 Hz, nothing carried.
     """
 
@@ -71,7 +71,7 @@ class Collect:
     restart: bool = False
     """Delete an earlier collection in --out, finished or not."""
     json: Path | None = None
-    """File for the figures."""
+    """File for the numbers."""
 
 
 NOT_OF_THE_PLAN = ("out", "preset", "truth", "restart", "json", "on")

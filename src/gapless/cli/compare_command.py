@@ -35,13 +35,13 @@ class Compare(Learning):
     windows: int | None = None
     """At most this many windows of each recording and horizon are judged; all by default."""
     set: tuple[str, ...] = ()
-    """Other choices of a method, e.g. ours.members=1 or asap.trainer_settings.copies=64."""
+    """Other settings of a method, e.g. ours.members=1 or asap.trainer_settings.environments=64."""
     physics_step: float = 0.002
     """Longest physics step, s."""
     restart: bool = False
     """Forget what an earlier run finished."""
     json: Path | None = None
-    """File for the figures."""
+    """File for the numbers."""
 
 
 def run(arguments: list[str]) -> int:

@@ -23,7 +23,7 @@ class Correct(Learning):
     out: Path
     """Folder for the correction: weights (safetensors) and contract (JSON)."""
     calibration: Path | None = None
-    """File of gapless identify: learn what is left with the identified figures."""
+    """File of gapless identify: learn what is left with the identified parameters."""
     loaded: bool = False
     """With the load that a two-stage calibration found, on the recordings that carry one."""
     model: str = "operator"
@@ -71,7 +71,7 @@ class Correct(Learning):
     plots: Path | None = None
     """Folder for pictures: outputs by joint, held-out replays before and after."""
     json: Path | None = None
-    """File for the figures."""
+    """File for the numbers."""
 
 
 def correct_settings(args: Correct) -> CorrectSettings:

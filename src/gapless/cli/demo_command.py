@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class Demo:
     """Record the arms of a hidden H1-2 that carries 0 to 3 kg, then close its gap.
 
-    The hidden robot differs from its model in gains, friction, delay, play, heat and more; what
+    The hidden robot differs from its model in gains, friction, delay, backlash, heat and more; what
     it is made of is not told to the methods, which see its recordings only. The same command goes
     on where it was stopped.
     """

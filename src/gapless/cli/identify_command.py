@@ -1,4 +1,4 @@
-"""`gapless identify`: physical figures of a robot from its recordings."""
+"""`gapless identify`: physical parameters of a robot from its recordings."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Identify(Learning):
     bounds: tuple[str, ...] = ()
     """Other bounds: kp=5:100 or 'frictionloss/*elbow*=0:2'."""
     prior: tuple[str, ...] = ()
-    """Other value and spread: mass/torso_link=9.6:0.5."""
+    """Other value and std: mass/torso_link=9.6:0.5."""
     box: tuple[str, ...] = ()
     """HALO's box regularisers, shares of the prior: damping=0.8:1.2."""
     physics_step: float = 0.002
@@ -70,7 +70,7 @@ class Identify(Learning):
     plots: Path | None = None
     """Folder for pictures: intervals and correlations, replays before and after."""
     json: Path | None = None
-    """File for the figures beside the table."""
+    """File for the numbers beside the table."""
 
 
 def run(arguments: list[str]) -> int:

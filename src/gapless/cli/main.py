@@ -42,7 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         sys.stderr.write("gapless: stopped; nothing half-written was kept. The same command again ")
-        sys.stderr.write("goes on where it was, where there is a .progress file\n")
+        sys.stderr.write("resumes, where there is a .progress file\n")
         return 130
 
 

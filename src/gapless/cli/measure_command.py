@@ -32,7 +32,7 @@ class Measure(OfDataset):
     threshold: float = 0.5
     """Joint error that counts as a large gap, rad."""
     calibration: Path | None = None
-    """File of gapless identify: measure the gap that is left with the identified figures."""
+    """File of gapless identify: measure the gap that is left with the identified parameters."""
     loaded: bool = False
     """With the load that a two-stage calibration found, on the recordings that carry one."""
     correction: tuple[Path, ...] = ()
@@ -46,7 +46,7 @@ class Measure(OfDataset):
     reference_as_command: bool = False
     """Play recorded positions as commands, for reference motions that command nothing."""
     json: Path | None = None
-    """File for the figures."""
+    """File for the numbers."""
     dump: Path | None = None
     """Folder for the last states before each divergence."""
     plots: Path | None = None

@@ -75,7 +75,7 @@ class MotionArguments:
     plot: Path | None = None
     """PNG with the joints' curves and limits; a folder where there are several motions."""
     json: Path | None = None
-    """File for the figures."""
+    """File for the numbers."""
 
 
 def run(arguments: list[str]) -> int:

@@ -24,7 +24,7 @@ class Robots:
     name: Annotated[str | None, tyro.conf.Positional] = None
     """Built-in robot, or path of an .xml, .urdf or .toml."""
     json: Path | None = None
-    """File for the figures."""
+    """File for the numbers."""
 
 
 def run(arguments: list[str]) -> int:

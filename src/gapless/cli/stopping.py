@@ -35,6 +35,6 @@ def stoppable() -> Iterator[None]:
 
 def stopped(stop: KeyboardInterrupt, kept: bool) -> int:
     """Say how to go on; gives the exit code."""
-    text = "the same command again goes on where it was" if kept else "nothing was finished yet"
+    text = "the same command again resumes" if kept else "nothing was finished yet"
     console(stderr=True).print(f"stopped; {text}")
     return 143 if isinstance(stop, Terminated) else 130

@@ -34,8 +34,8 @@ class TrainingView:
         left = time_left(now)
         self._bar.update(self._task, completed=now.done, total=now.total, left=left)
         self._loss = now.figures.get("loss", self._loss)
-        if "validation" in now.figures:
-            seconds, chosen = time.perf_counter() - self._began, now.figures["validation"]
+        if "choose" in now.figures:
+            seconds, chosen = time.perf_counter() - self._began, now.figures["choose"]
             row = f"{now.share:.0%}", _shown(self._loss), _shown(chosen), f"{seconds:.1f}"
             self._rows.append(row)
 

@@ -55,4 +55,10 @@ def _cell(value: float | None, before: float | None, is_raw: bool) -> str:
 
 
 def _remark(row: dict[str, Any]) -> str:
-    return "" if row["kept"] else f"not kept: {row['why'].splitlines()[0][:60]}"
+    """Why a step is not part of the simulator."""
+    verdict = row["choose"]
+    if row["kept"]:
+        return ""
+    if verdict is None:
+        return f"not kept: {row['why'].splitlines()[0][:60]}"
+    return f"not kept: choosing motions {verdict['before']:.5f} -> {verdict['after']:.5f} rad"

@@ -76,7 +76,7 @@ class CorrectedWorld:
 
     @property
     def health(self) -> Health:
-        """Which of the copies that `step` advances diverged, and when."""
+        """Which of the environments that `step` advances diverged, and when."""
         return self._world.health
 
     @property
@@ -98,9 +98,9 @@ class CorrectedWorld:
         other.usage = self.usage
         return other
 
-    def home(self, copies: int = 1) -> State:
+    def home(self, environments: int = 1) -> State:
         """The default pose at rest; on a floor, standing."""
-        return self._world.home(copies)
+        return self._world.home(environments)
 
     def reset(
         self,
@@ -109,7 +109,7 @@ class CorrectedWorld:
         conditions: Sequence[Conditions] | None = None,
         history: np.ndarray | None = None,
     ) -> None:
-        """Put copies into a state; see `World.reset`."""
+        """Put environments into a state; see `World.reset`."""
         self._world.reset(state, which, conditions, history)
         payload = looked_at.payloads(conditions or [None] * len(state))
         if which is None or self._state is None:
@@ -123,14 +123,14 @@ class CorrectedWorld:
             applied.forget(chosen)
 
     def place(self, state: State) -> None:
-        """Move all copies to another state; clocks, delays and motors go on as they were."""
+        """Move all environments to another state; clocks, delays and motors go on as they were."""
         self._world.place(state)
         self._state = state
 
     def step(self, target: np.ndarray, torque: np.ndarray | None = None) -> State:
         """Hold (n, J) targets, and optionally extra joint torques, for one control step."""
         if self._state is None:
-            raise SimulationError("there are no copies to step; call reset() first")
+            raise SimulationError("there are no environments to step; call reset() first")
         target, change = np.array(target, float), None
         # The last one was trained on top of the others: they see what it makes of the command.
         for applied, usage in reversed(list(zip(self._applied, self.usage, strict=True))):
@@ -153,7 +153,7 @@ class CorrectedWorld:
         return self._applied[correction].last
 
     def _written(self, state: State, change: np.ndarray) -> State:
-        """A corrected state, written back; a copy that diverged stays as it is."""
+        """A corrected state, written back; an environment that diverged stays as it is."""
         lost = self.health.diverged[:, None]
         state = moved(state, np.where(lost, 0.0, change))
         self._world.place(state)

@@ -1,6 +1,6 @@
 """A correction as one ONNX file, for simulators and controllers that run no Python.
 
-Inputs are those of the contract, as they are (the normalisation is inside), one row a copy; a
+Inputs are those of the contract, as they are (normalised inside), one row per environment; a
 recurrent network has `hidden` beside them, and an envelope `watched`. Outputs are `output` (the
 mean over the ensemble, bounded, before the envelope and the rate limit), `spread` (over the
 ensemble), `weight` (what the envelope leaves of the output) and `hidden_after`. The metadata hold
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 OPSET = 18
 ROWS = 3
-"""Copies in the example that the graph is traced with; the file takes any number."""
+"""Environments in the example that the graph is traced with; the file takes any number."""
 
 
 def export_onnx(correction: Correction, path: str | Path) -> None:
@@ -80,7 +80,7 @@ def _traced(correction: Correction) -> Any:
     """The graph, traced by torch."""
     import torch
 
-    rows = torch.export.Dim("copies")
+    rows = torch.export.Dim("environments")
     example = _example(correction)
     axis = {name: {1 if name == "hidden" else 0: rows} for name in example}
     logger = logging.getLogger("torch.onnx")

@@ -22,7 +22,7 @@ MOST_CORRELATED = 60
 """Parameters up to which the matrix of correlations can still be read."""
 
 FAR = 6.0
-"""A value this many spreads from its prior squeezes the others; the axis then is logarithmic."""
+"""A value this many prior std from its prior squeezes the others; the axis then is logarithmic."""
 
 JOINTS, SECONDS = 6, 8.0
 """Joints whose replays are drawn, and how much of each recording."""
@@ -62,7 +62,7 @@ def plot_calibration(calibration: Calibration, path: str | Path) -> Path:
 
 
 def _draw_intervals(panel: Any, calibration: Calibration, title: str) -> None:
-    """One row a parameter, in spreads from its prior."""
+    """One row a parameter, in prior std from its prior."""
     panel.axvspan(-INTERVAL, INTERVAL, color="#e6e6e6", lw=0)
     panel.axvline(0, color="#bbbbbb", lw=0.8)
     farthest = max(_draw_row(panel, row, e) for row, e in enumerate(calibration.estimates))
@@ -72,37 +72,37 @@ def _draw_intervals(panel: Any, calibration: Calibration, title: str) -> None:
     panel.set_yticks(range(len(names)), names, fontsize=8)
     panel.set_ylim(len(names) - 0.5, -0.5)
     panel.tick_params(axis="x", labelsize=8)
-    panel.set_xlabel("spreads from the prior; grey: 95 % of what was expected before", fontsize=8)
+    panel.set_xlabel("prior std from the prior; grey: 95 % of what was expected before", fontsize=8)
     panel.set_title(f"{title}: 95 % intervals", fontsize=10)
     panel.grid(axis="x", alpha=0.25)
 
 
 def _draw_row(panel: Any, row: int, estimate: Estimate) -> float:
     """Draw one interval and its figure in words; returns how far it reaches."""
-    colour, face = (FOUND, FOUND) if estimate.told else (UNTOLD, "white")
+    colour, face = (FOUND, FOUND) if estimate.identifiable else (UNTOLD, "white")
     low, middle, high = (
         estimate.parameter.z_of(v)
         for v in (estimate.interval[0], estimate.value, estimate.interval[1])
     )
     colour = EDGE if estimate.at_bound else colour
-    if estimate.told:
+    if estimate.identifiable:
         panel.plot([low, high], [row, row], color=colour, lw=2.4, solid_capstyle="butt")
     marker = "D" if estimate.at_bound else "o"
     panel.plot(middle, row, marker, ms=4.5, color=colour, mfc=EDGE if estimate.at_bound else face)
     panel.text(
         *(1.01, row, in_words(estimate)),
         transform=panel.get_yaxis_transform(),
-        color=colour if estimate.at_bound or not estimate.told else "black",
+        color=colour if estimate.at_bound or not estimate.identifiable else "black",
         fontsize=7.5,
         va="center",
     )
-    return max(abs(low), abs(high)) if estimate.told else 0.0
+    return max(abs(low), abs(high)) if estimate.identifiable else 0.0
 
 
 def in_words(estimate: Estimate) -> str:
     """The value with its interval and unit, or that the data did not tell it."""
     unit = "" if estimate.parameter.unit == "1" else f" {estimate.parameter.unit}"
-    if not estimate.told:
+    if not estimate.identifiable:
         return f"as prior: {estimate.value:.3g}{unit}"
     reach = INTERVAL * estimate.std
     digits = int(np.clip(1 - np.floor(np.log10(max(reach, 1e-9))), 0, 8))

@@ -19,7 +19,7 @@ PAIRS_SHOWN = 5
 
 def calibration_tables(calibration: Calibration) -> Group:
     """Values with intervals, what is tied together, verdicts, notes."""
-    parts: list = [_values(calibration, f"{calibration.robot}: identified figures")]
+    parts: list = [_values(calibration, f"{calibration.robot}: identified parameters")]
     parts += [Text(line, style="dim") for line in tied_pairs(calibration)]
     parts += verdict_lines(calibration.choose, calibration.test)
     parts += [Text(note, style="yellow") for note in calibration.notes]
@@ -40,11 +40,11 @@ def _values(calibration: Calibration, title: str) -> Table:
         table.add_row(
             e.name,
             f"{e.parameter.prior:.4g}",
-            f"{e.value:.{digits}f}" if e.told else "as prior",
-            f"{low:.{digits}f} to {high:.{digits}f}" if e.told else "",
+            f"{e.value:.{digits}f}" if e.identifiable else "as prior",
+            f"{low:.{digits}f} to {high:.{digits}f}" if e.identifiable else "",
             e.parameter.unit,
-            "at bound" if e.at_bound else "" if e.told else "not told by the data",
-            style=None if e.told else "dim",
+            "at bound" if e.at_bound else "" if e.identifiable else "not identifiable",
+            style=None if e.identifiable else "dim",
         )
     return table
 
@@ -62,7 +62,7 @@ def tied_pairs(calibration: Calibration) -> list[str]:
     size = np.abs(matrix[rows, columns])
     order = [k for k in np.argsort(-size) if size[k] >= CORRELATED]
     lines = [
-        f"{names[rows[k]]} and {names[columns[k]]} are known together (correlation "
+        f"{names[rows[k]]} and {names[columns[k]]} are strongly correlated ( "
         f"{matrix[rows[k], columns[k]]:+.2f})"
         for k in order[:PAIRS_SHOWN]
     ]

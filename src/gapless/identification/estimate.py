@@ -21,8 +21,8 @@ class Estimate:
     Attributes:
         parameter: what it is.
         value: identified; the prior where the data could not tell.
-        std: 1 sigma; the prior's spread where the data could not tell.
-        told: whether the data told it.
+        std: 1 sigma; the prior std where it is not identifiable.
+        identifiable: whether the data identify it.
         at_bound: whether the fit stopped at a bound: the interval then is one-sided at best.
         nominal: the robot's own figures at its places.
     """
@@ -30,7 +30,7 @@ class Estimate:
     parameter: Parameter
     value: float
     std: float
-    told: bool
+    identifiable: bool
     at_bound: bool
     nominal: tuple[float, ...]
 
@@ -66,7 +66,7 @@ def to_entry(estimate: Estimate) -> dict[str, Any]:
         "value": estimate.value,
         "std": estimate.std,
         "interval95": [low, high],
-        "told": estimate.told,
+        "identifiable": estimate.identifiable,
         "at_bound": estimate.at_bound,
         "nominal": list(estimate.nominal),
     }
@@ -83,7 +83,7 @@ def from_entry(entry: dict[str, Any]) -> Estimate:
         parameter,
         float(entry["value"]),
         float(entry["std"]),
-        bool(entry["told"]),
+        bool(entry["identifiable"]),
         bool(entry["at_bound"]),
         tuple(map(float, entry["nominal"])),
     )

@@ -37,9 +37,10 @@ class CalibrationRefusedError(GaplessError):
     def __init__(self, calibration: Calibration) -> None:
         self.calibration = calibration
         parts = [c for c in (calibration, calibration.loaded) if c is not None]
-        if not any(e.told for part in parts for e in part.estimates):
+        if not any(e.identifiable for part in parts for e in part.estimates):
             super().__init__(
-                "the recordings told none of the parameters, so there is no calibration; see "
+                "none of the parameters is identifiable from these recordings, so there is no "
+                "calibration; see "
                 "which motions excite them (gapless motion optimal), or narrow --set"
             )
             return

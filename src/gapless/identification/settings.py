@@ -34,9 +34,9 @@ class IdentifySettings:
             evenly: torque limits and the like show in few places.
         objective: "joints" or "bodies".
         loss: "huber", "squared" or "cauchy".
-        prior_weight: 1 takes the spreads of the parameters as they are.
+        prior_weight: 1 takes the prior std of the parameters as they are.
         bounds: other bounds, by name, kind or pattern.
-        priors: other value and spread, likewise.
+        priors: other value and std, likewise.
         boxes: HALO's box regularisers, shares of the prior.
         optimiser: "gauss-newton", "gradient", "cma" or "grid".
         options: of the optimiser.

@@ -21,7 +21,7 @@ JUDGED = 10
 """How often the actor is judged in a training."""
 
 STAGE = "training"
-JUDGEMENT = "validation"
+JUDGEMENT = "choose"
 """The figure of an event that a new judgement gives."""
 
 FACTS = ("iteration", "seconds", "judged", "error")
@@ -118,5 +118,5 @@ class PpoProgress:
 
 
 def arrays_of(model: torch.nn.Module) -> Arrays:
-    """Copies of all that a model keeps, as named arrays."""
+    """Environments of all that a model keeps, as named arrays."""
     return {k: v.detach().numpy().copy() for k, v in model.state_dict().items()}

@@ -15,14 +15,14 @@ from gapless.worlds.world import State, World
 
 
 class WorldVecEnv(VecEnv):
-    """The copies of a world as environments with a task, reset row by row.
+    """The environments of a world as environments with a task, reset row by row.
 
     An episode ends where its copy diverged or its task terminated it, and as a time-out where its
     task expired or `episode_length_buf` reached `max_episode_length`. That buffer may be set from
     outside, as rsl_rl's runner does to spread the ages of episodes.
 
     Args:
-        world: whose copies become the environments; nobody else may step it.
+        world: whose environments become the environments; nobody else may step it.
         task: what is done in it.
         num_envs: how many.
     """
@@ -69,7 +69,7 @@ class WorldVecEnv(VecEnv):
         return self.get_observations(), _tensor(reward), torch.as_tensor(done), extras
 
     def _play(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(n,) rewards of the control steps of an action, and copies that diverged."""
+        """(n,) rewards of the control steps of an action, and environments that diverged."""
         task, nobody = self.episodes, np.zeros(self.num_envs, bool)
         reward, lost = np.zeros(self.num_envs), nobody
         for k in range(task.decimation):

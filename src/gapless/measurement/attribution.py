@@ -60,22 +60,22 @@ class Attribution:
     windows: int
 
     @property
-    def remains(self) -> np.ndarray:
+    def unexplained(self) -> np.ndarray:
         """(J,) share that is left when all causes are simulated together."""
         return 1.0 - self.share.sum(axis=1)
 
     @property
     def overall(self) -> dict[str, float]:
-        """Share of the whole error for each cause, largest first; "remains" is last."""
+        """Share of the whole error for each cause, largest first; "unexplained" is last."""
         known = np.isfinite(self.share).all(axis=1)
         total = (self.weight[known, None] * self.share[known]).sum(axis=0)
         ranked = sorted(zip(self.causes, total.tolist(), strict=True), key=lambda c: -c[1])
-        return {**dict(ranked), "remains": float(self.weight[known].sum() - total.sum())}
+        return {**dict(ranked), "unexplained": float(self.weight[known].sum() - total.sum())}
 
     @property
     def ranking(self) -> tuple[str, ...]:
         """Causes, the one that explains most first."""
-        return tuple(c for c in self.overall if c != "remains")
+        return tuple(c for c in self.overall if c != "unexplained")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
@@ -93,7 +93,7 @@ class Attribution:
                     "at_bound": [
                         c for c, b in zip(self.causes, self.at_bound[j], strict=True) if b
                     ],
-                    "remains": float(self.remains[j]),
+                    "unexplained": float(self.unexplained[j]),
                 }
                 for j, joint in enumerate(self.joints)
                 if np.isfinite(self.share[j]).all()

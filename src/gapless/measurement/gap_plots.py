@@ -113,7 +113,7 @@ def _draw_causes(panel: Any, gap: Gap, order: list[int]) -> None:
         if share.max(initial=0.0) > 0.01:
             panel.barh(rows, share, 0.6, left=filled, label=found.causes[c])
             filled += share
-    panel.barh(rows, 1 - filled, 0.6, left=filled, label="remains", color="#dddddd")
+    panel.barh(rows, 1 - filled, 0.6, left=filled, label="unexplained", color="#dddddd")
     panel.set_xlabel("share of the squared error")
     panel.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
     panel.set_title(f"likely causes over {found.horizon:g} s", fontsize=10)

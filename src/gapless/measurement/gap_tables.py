@@ -149,7 +149,7 @@ def _causes(found: Attribution) -> Group:
     order = [found.causes.index(c) for c in found.ranking]
     for c in order:
         table.add_column(f"{found.causes[c]}\n({found.units[c]})", justify="right")
-    table.add_column("remains", justify="right")
+    table.add_column("unexplained", justify="right")
     overall = found.overall
     table.add_row(
         "all", *(f"{overall[found.causes[c]]:.0%}" for c in order), f"{overall['remains']:.0%}"
@@ -158,7 +158,7 @@ def _causes(found: Attribution) -> Group:
     for j in np.argsort(-found.weight):
         if np.isfinite(found.share[j]).all() and found.weight[j] > 0.005:
             cells = [_cause(found, int(j), c) for c in order]
-            table.add_row(Text(found.joints[j]), *cells, f"{found.remains[j]:.0%}")
+            table.add_row(Text(found.joints[j]), *cells, f"{found.unexplained[j]:.0%}")
     loads = ", ".join(
         f"{mass:.2f} kg on {link}" for link, mass in found.loads.items() if mass >= 0.005
     )

@@ -9,7 +9,7 @@ from gapless.artifact import file_name
 from gapless.errors import DataError
 from gapless.measurement.attribution import Attribution, attribute
 from gapless.measurement.gap import Gap
-from gapless.measurement.replay import COPIES, Replay, replay
+from gapless.measurement.replay import ENVIRONMENTS, Replay, replay
 from gapless.measurement.score import ClipGap, score
 from gapless.measurement.spans import FULL, Horizon
 from gapless.progress import ProgressReporter, Watch
@@ -150,13 +150,13 @@ def _rate(dataset: Recordings) -> float:
 
 
 def _groups(recordings: Recordings) -> Iterator[list[Recording]]:
-    """Recordings that fill a batch of copies together without filling the memory."""
+    """Recordings that fill a batch of environments together without filling the memory."""
     group: list[Recording] = []
     frames = 0
     for i in range(len(recordings)):
         group.append(recordings[i])
         frames += len(group[-1])
-        if frames >= GROUP_FRAMES or len(group) >= COPIES:
+        if frames >= GROUP_FRAMES or len(group) >= ENVIRONMENTS:
             yield group
             group, frames = [], 0
     if group:

@@ -16,7 +16,7 @@ from gapless.measurement.windows import Job, cut
 from gapless.recordings.recording import Recording
 from gapless.worlds.world import State, Trajectory, World
 
-COPIES = 256
+ENVIRONMENTS = 256
 """Windows simulated at once."""
 
 
@@ -95,8 +95,8 @@ def replay(
     # Windows of like length share a batch, so that little of it is padding.
     order = sorted(range(len(jobs)), key=lambda k: jobs[k][2] - jobs[k][1])
     results: list[_Played | None] = [None] * len(jobs)
-    for first in range(0, len(order), COPIES):
-        chosen = order[first : first + COPIES]
+    for first in range(0, len(order), ENVIRONMENTS):
+        chosen = order[first : first + ENVIRONMENTS]
         played = _play([jobs[k] for k in chosen], aligned, world)
         for k, one in zip(chosen, played, strict=True):
             results[k] = one

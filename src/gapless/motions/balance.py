@@ -43,7 +43,7 @@ class Balance:
         physics_step: longest physics step, s.
 
     Attributes:
-        start: the standing pose, one copy.
+        start: the standing pose, one environment.
 
     Example:
         balance = Balance(robot)
@@ -181,7 +181,7 @@ def _deviation(state: State, wanted: State) -> np.ndarray:
 
 
 def _deviated(state: State, by: np.ndarray) -> State:
-    """Copies of one state, each with a deviation."""
+    """Environments of one state, each with a deviation."""
     joints = state.q.shape[1]
     height, tilt, q, linear, angular, dq = np.split(by, np.cumsum([1, 2, joints, 3, 3]), axis=1)
     half = np.concatenate([np.ones_like(height), tilt / 2, np.zeros_like(height)], axis=1)
@@ -197,7 +197,7 @@ def _deviated(state: State, by: np.ndarray) -> State:
 
 
 def _trajectory(seen: list[State], world: World) -> Trajectory:
-    """Steps in a row as one trajectory; a diverged copy is not valid from when it diverged."""
+    """Steps in a row as one trajectory, not valid from when an environment diverged."""
     time = np.arange(len(seen)) / world.rate
     at = np.where(world.health.diverged, world.health.at, np.inf)
     return Trajectory.over_time(seen, time <= at[:, None])

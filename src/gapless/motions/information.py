@@ -34,7 +34,7 @@ def sensitivities(
         world: the robot at whose figures the slopes are taken, nominal or the guess of a fit.
         targets: (T, J) or a batch (n, T, J) of joint targets at the world's rate, rad.
         parameters: what is moved.
-        start: state of the copies; the default pose at rest.
+        start: state of the environments; the default pose at rest.
         central: step to both sides; False steps to one only, in half the time.
 
     Returns:
@@ -122,7 +122,7 @@ def fisher(sensitivity: np.ndarray, noise: float = ENCODER_NOISE) -> np.ndarray:
 
 def scaled(information: np.ndarray, parameters: Sequence[Parameter]) -> np.ndarray:
     """The information about the parameters in units of their scales."""
-    scales = np.array([p.spread for p in parameters])
+    scales = np.array([p.prior_std for p in parameters])
     return information * np.outer(scales, scales)
 
 

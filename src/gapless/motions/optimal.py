@@ -45,8 +45,8 @@ def unknowns(robot: Robot, about: Sequence[str]) -> list[Parameter]:
     found = []
     for parameter in parameters_of(robot, about):
         if parameter.kind in JOINT_FIELDS:
-            size = OFF * (parameter.prior or parameter.spread)
-            parameter = replace(parameter, spread=size, step=0.02 * size)
+            size = OFF * (parameter.prior or parameter.prior_std)
+            parameter = replace(parameter, prior_std=size, step=0.02 * size)
         found.append(parameter)
     return found
 
@@ -121,7 +121,7 @@ class _ExcitationSearch:
         seed: int,
     ) -> None:
         self.world, self.parameters = world, parameters
-        self.weight = np.array([p.spread for p in parameters]) / noise
+        self.weight = np.array([p.prior_std for p in parameters]) / noise
         self.rng = np.random.default_rng(seed)
         self.reach = clear_range(world.robot, self.rng)
         self.samples = round(seconds * world.rate)

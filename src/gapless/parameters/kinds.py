@@ -34,10 +34,10 @@ class Kind:
         unit: of the value.
         place: "joint", "link" or "world": what the word after the slash names.
         nominal: the figure before anything is known.
-        spread: expected error of that figure, 1 sigma.
+        prior_std: expected error of that figure, 1 sigma.
         lower: smallest value that makes sense.
         upper: largest value that makes sense.
-        step: finite-difference step, as a share of the spread, downwards where negative; a wide
+        step: finite-difference step, as a share of the prior std, downwards where negative; a wide
             one would take curvature for information about what cannot be told apart.
         log: whether errors are ratios: half is as far off as twice.
     """
@@ -46,7 +46,7 @@ class Kind:
     unit: str
     place: str
     nominal: Reader
-    spread: Sizer
+    prior_std: Sizer
     lower: Sizer
     upper: Sizer
     step: float = 0.002
@@ -169,9 +169,9 @@ def _effect_kinds() -> list[Kind]:
     zero = _number(0.0)
 
     def kind(
-        name: str, unit: str, spread: Sizer, lower: Sizer, upper: Sizer, step: float = 0.002
+        name: str, unit: str, prior_std: Sizer, lower: Sizer, upper: Sizer, step: float = 0.002
     ) -> Kind:
-        return Kind(name, unit, JOINT, _of_effects(name), spread, lower, upper, step)
+        return Kind(name, unit, JOINT, _of_effects(name), prior_std, lower, upper, step)
 
     return [
         # A delay acts smoothly only within a physics step.

@@ -20,7 +20,7 @@ class Parameter:
         places: the joints or links whose figure it is; empty for the floor.
         unit: of the value; "x nominal" where the value multiplies each place's own figure.
         prior: the value before anything is known.
-        spread: expected error of the prior, 1 sigma; makes numbers of different units comparable.
+        prior_std: expected error of the prior; makes numbers of different units comparable.
         lower: smallest value that makes sense.
         upper: largest value that makes sense.
         step: finite-difference step.
@@ -33,7 +33,7 @@ class Parameter:
     places: tuple[str, ...]
     unit: str
     prior: float
-    spread: float
+    prior_std: float
     lower: float
     upper: float
     step: float
@@ -55,8 +55,8 @@ class Parameter:
             raise GaplessError(
                 f"the lower bound of {self.name} is {self.lower:g}; expected above 0"
             )
-        if not (self.spread > 0 and self.step != 0):
-            raise GaplessError(f"spread of {self.name} is {self.spread:g}; expected above 0")
+        if not (self.prior_std > 0 and self.step != 0):
+            raise GaplessError(f"prior_std of {self.name} is {self.prior_std:g}; expected above 0")
 
     @property
     def joint(self) -> str | None:
@@ -65,22 +65,22 @@ class Parameter:
         return self.places[0] if alone else None
 
     def value_of(self, z: np.ndarray) -> np.ndarray:
-        """The values at these distances from the prior, in spreads."""
+        """The values at these distances from the prior, in prior std."""
         if self.log:
             return np.clip(
-                self.prior * np.exp(z * self.spread / self.prior), self.lower, self.upper
+                self.prior * np.exp(z * self.prior_std / self.prior), self.lower, self.upper
             )
-        return np.clip(self.prior + z * self.spread, self.lower, self.upper)
+        return np.clip(self.prior + z * self.prior_std, self.lower, self.upper)
 
     def z_of(self, value: float) -> float:
         """The inverse of `value_of`."""
         if self.log:
-            return float(np.log(value / self.prior) * self.prior / self.spread)
-        return (value - self.prior) / self.spread
+            return float(np.log(value / self.prior) * self.prior / self.prior_std)
+        return (value - self.prior) / self.prior_std
 
     def per_z(self, value: float) -> float:
-        """How much the value changes per spread, at a value."""
-        return self.spread * value / self.prior if self.log else self.spread
+        """How much the value changes per prior std, at a value."""
+        return self.prior_std * value / self.prior if self.log else self.prior_std
 
     @property
     def steps(self) -> tuple[float, float]:

@@ -56,7 +56,7 @@ def parameters_of(
             motor, "@all" all of them.
         effects: the nominal effects; none by default.
         bounds: other bounds, by name, kind or pattern.
-        priors: other value and spread, likewise.
+        priors: other value and std, likewise.
     """
     typed = [names] if isinstance(names, str) else list(names)
     wanted = [name for one in typed for name in SETS.get(one, (one,))]
@@ -69,8 +69,8 @@ def parameters_of(
     for name, pair in _matched(unique, bounds):
         changes[name] |= {"lower": pair[0], "upper": pair[1]}
     for name, pair in _matched(unique, priors):
-        ratio = unique[name].step / unique[name].spread
-        changes[name] |= {"prior": pair[0], "spread": pair[1], "step": ratio * pair[1]}
+        ratio = unique[name].step / unique[name].prior_std
+        changes[name] |= {"prior": pair[0], "prior_std": pair[1], "step": ratio * pair[1]}
     return [replace(parameter, **changes[name]) for name, parameter in unique.items()]
 
 
@@ -183,7 +183,7 @@ def _shared(
     own = np.array([kind.nominal(robot, effects, p) for p in places])
     sizes = zip(places, own, strict=True)
     spread, lower, upper = np.array(
-        [[size(robot, p, v) for size in (kind.spread, kind.lower, kind.upper)] for p, v in sizes]
+        [[size(robot, p, v) for size in (kind.prior_std, kind.lower, kind.upper)] for p, v in sizes]
     ).T
     _refuse_without_place(kind, name, own, spread)
     factor = len(places) > 1 and not np.allclose(own, own[0], rtol=1e-9, atol=1e-12)
@@ -198,7 +198,7 @@ def _shared(
         places=tuple(p for p in places if p),
         unit=RATIO if factor else kind.unit,
         prior=float(own[0]),
-        spread=size,
+        prior_std=size,
         lower=float(lower.max()),
         upper=float(upper.min()),
         step=kind.step * size,

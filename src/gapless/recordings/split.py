@@ -76,7 +76,7 @@ class Split:
 
     def to_dict(self) -> dict[str, Any]:
         """Which motion did what, as plain JSON types."""
-        choosing = "cross-validation" if self.cross_validated else "held-out motions"
+        choosing = "cross-validation" if self.cross_validated else "motions"
         named = {part: list(self.motions[part]) for part in PARTS}
         return {**named, "choosing": choosing if self.folds else "none"}
 

@@ -30,7 +30,7 @@ TINY = 1e-12
 
 @dataclass(frozen=True)
 class PdLaw:
-    """The PD law of each copy: (n, J) gains and limits."""
+    """The PD law of each environment: (n, J) gains and limits."""
 
     kp: np.ndarray
     kd: np.ndarray
@@ -58,10 +58,10 @@ class Motors:
 
     @classmethod
     def unset(
-        cls, ambient: np.ndarray, copies: int, conditions: Sequence[Conditions] | None
+        cls, ambient: np.ndarray, environments: int, conditions: Sequence[Conditions] | None
     ) -> Motors:
         """Motors as warm as the conditions say; `Actuators.begin` sets their angles."""
-        temperature = np.array(np.broadcast_to(ambient, (copies, np.shape(ambient)[-1])))
+        temperature = np.array(np.broadcast_to(ambient, (environments, np.shape(ambient)[-1])))
         for row, told in enumerate(conditions or ()):
             start = told.extra.get(START_TEMPERATURE)
             if start is not None and not (isinstance(start, (int, float)) and np.isfinite(start)):
@@ -70,12 +70,12 @@ class Motors:
         return cls(np.full_like(temperature, np.nan), temperature)
 
     def replace(self, which: np.ndarray, other: Motors) -> None:
-        """Take over the memory of some copies."""
+        """Take over the memory of some environments."""
         self.angle[which], self.temperature[which] = other.angle, other.temperature
 
 
 class Actuators:
-    """The actuators of n copies.
+    """The actuators of n environments.
 
     Args:
         effects: resolved to (J,) arrays.

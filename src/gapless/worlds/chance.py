@@ -28,13 +28,13 @@ def generator(*key: object) -> np.random.Generator:
 def sequence_generators(
     seed: int, purpose: str, targets: np.ndarray, conditions: Sequence[Conditions] | None
 ) -> list[np.random.Generator]:
-    """One generator a copy, keyed by its targets (or its start) and its conditions."""
+    """One generator an environment, keyed by its targets (or its start) and its conditions."""
     texts, rows = _texts(len(targets), conditions), np.asarray(targets, float)
     return [generator(seed, purpose, t, row) for t, row in zip(texts, rows, strict=True)]
 
 
-def _texts(copies: int, conditions: Sequence[Conditions] | None) -> list[str | None]:
-    told = [None] * copies if conditions is None else conditions
+def _texts(environments: int, conditions: Sequence[Conditions] | None) -> list[str | None]:
+    told = [None] * environments if conditions is None else conditions
     try:
         return [None if c is None else json.dumps(c.to_dict(), sort_keys=True) for c in told]
     except TypeError as error:

@@ -132,7 +132,7 @@ def spread_over_substeps(
     Args:
         targets: (n, T, J).
         history: (n, H, J) the targets before, newest last; the oldest is held further back.
-        delay: (J,) seconds, or (n, J) where copies differ.
+        delay: (J,) seconds, or (n, J) where environments differ.
         rate: control steps per second.
         substeps: physics steps per control step.
         late: (n, H + T) seconds by which each command comes later still, or None.

@@ -16,7 +16,7 @@ from gapless.worlds.packing import StateLayout
 
 CHUNK_STEPS = 200
 """Control steps played at once. The solver starts cold after each cut, so the cuts must not depend
-on how many copies there are: a copy moves the same in every batch."""
+on how many environments there are: an environment moves the same in every batch."""
 
 RUNAWAY = 1e6
 """A state beyond this (rad, rad/s, m) is no motion of a robot; NaN fails the same test."""
@@ -45,7 +45,7 @@ class Engine(ABC):
     """Plays targets: commands, delays, actuators and validity; the physics is a subclass's.
 
     Args:
-        model: the nominal model; the models of copies must have its sizes.
+        model: the nominal model; the models of environments must have its sizes.
         layout: where it keeps our joints.
         effects: resolved to (J,) arrays.
         rate: control steps per second.
@@ -71,7 +71,7 @@ class Engine(ABC):
 
     @abstractmethod
     def actuators(self, models: list[Any], effects: Effects) -> Actuators:
-        """The actuators of these copies."""
+        """The actuators of these environments."""
 
     def play(
         self,
@@ -91,10 +91,10 @@ class Engine(ABC):
             targets: reported positions to hold, rad.
             torques: (n, T, J) extra joint torques, N·m, or None.
             history: (n, H, J) the targets before.
-            models: one a copy.
+            models: one an environment.
             motors: what the motors remember, where they do.
             late: (n, H + T) seconds of jitter of each command, or None.
-            effects: (n, J) arrays where copies differ; the engine's own by default.
+            effects: (n, J) arrays where environments differ; the engine's own by default.
         """
         effects = self.effects if effects is None else effects
         steps, actuators = targets.shape[1], self.actuators(models, effects)
@@ -110,10 +110,10 @@ class Engine(ABC):
     def _blank(
         self, start: np.ndarray, targets: np.ndarray, motors: Motors | None, effects: Effects
     ) -> PackedTrajectory:
-        copies, steps, joints = targets.shape
-        packed = np.empty((copies, steps + 1, self.layout.size))
+        environments, steps, joints = targets.shape
+        packed = np.empty((environments, steps + 1, self.layout.size))
         packed[:, 0] = start
-        torque = np.full((copies, steps + 1, joints), np.nan)
+        torque = np.full((environments, steps + 1, joints), np.nan)
         temperature = None
         if motors is not None and effects.heating.any():
             temperature = np.repeat(motors.temperature[:, None], steps + 1, axis=1)
@@ -139,7 +139,7 @@ class Engine(ABC):
         return control - bias[..., None, :] if bias.any() else control
 
     def _validity(self, out: np.ndarray) -> np.ndarray:
-        """Engines freeze a copy that diverges: its clock then stands still."""
+        """Engines freeze an environment that diverges: its clock then stands still."""
         expected = out[:, :1, 0] + np.arange(out.shape[1]) / self.rate
         good = np.isclose(out[..., 0], expected, rtol=0, atol=self.model.opt.timestep / 2)
         good &= (np.abs(out) < RUNAWAY).all(axis=-1)
@@ -158,8 +158,8 @@ class Engine(ABC):
         """Fill in some control steps.
 
         Args:
-            actuators: of the copies, with the effects in force.
-            models: one a copy.
+            actuators: of the environments, with the effects in force.
+            models: one an environment.
             played: states, torques and motors up to the start of the part.
             part: control steps.
             control: (n, substeps · steps, J) true positions to hold at each physics step.
@@ -199,7 +199,7 @@ def history_steps(effects: Effects, rate: float) -> int:
 
 
 def law_of(models: list[mujoco.MjModel]) -> PdLaw:
-    """The PD law of the motors of copies, (n, J)."""
+    """The PD law of the motors of environments, (n, J)."""
     return PdLaw(
         kp=np.array([m.actuator_gainprm[:, 0] for m in models]),
         kd=np.array([-m.actuator_biasprm[:, 2] for m in models]),

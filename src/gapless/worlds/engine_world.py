@@ -1,4 +1,4 @@
-"""EngineWorld: all of a world but its physics: clock, copies, delays, motors, conditions."""
+"""EngineWorld: all of a world but its physics: clock, environments, delays, motors, conditions."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from gapless.recordings.conditions import Conditions
 from gapless.robots import Robot
 from gapless.worlds.actuators import Motors
 from gapless.worlds.chance import lateness, sequence_generators
-from gapless.worlds.copies import Copies, earlier_targets
 from gapless.worlds.effects import Effects
 from gapless.worlds.engine import Engine
 from gapless.worlds.engine_warnings import capture_warnings
+from gapless.worlds.environments import Environments, earlier_targets
 from gapless.worlds.input_checks import require_finite, require_possible, require_shape
 from gapless.worlds.models import Models
 from gapless.worlds.packing import StateLayout
@@ -26,7 +26,7 @@ from gapless.worlds.world import Health, Identity, State, Trajectory
 
 
 class EngineWorld(ABC):
-    """Copies of a robot in a physics engine, which the class that derives from it sets.
+    """Environments of a robot in a physics engine, which the class that derives from it sets.
 
     Args:
         robot: what is simulated; its mount decides whether there is a floor.
@@ -55,7 +55,7 @@ class EngineWorld(ABC):
         self._layout = StateLayout.of(self._model, robot)
         self._effects_given = effects or Effects()
         self.effects = self._effects_given.resolve(len(robot.joints.names))
-        self._copies = Copies.none(self._layout.size, len(robot.joints.names))
+        self._environments = Environments.none(self._layout.size, len(robot.joints.names))
 
     @property
     def robot(self) -> Robot:
@@ -64,7 +64,7 @@ class EngineWorld(ABC):
 
     @property
     def model(self) -> mujoco.MjModel:
-        """The compiled model of a copy without conditions of its own."""
+        """The compiled model of an environment without conditions of its own."""
         return self._model
 
     @property
@@ -94,8 +94,8 @@ class EngineWorld(ABC):
 
     @property
     def health(self) -> Health:
-        """Which of the copies that `step` advances diverged, and when."""
-        return Health(diverged=~self._copies.alive, at=self._copies.diverged_at.copy())
+        """Which of the environments that `step` advances diverged, and when."""
+        return Health(diverged=~self._environments.alive, at=self._environments.diverged_at.copy())
 
     @property
     def history_steps(self) -> int:
@@ -120,9 +120,9 @@ class EngineWorld(ABC):
     ) -> Self:
         """A new world that differs in what is given."""
 
-    def home(self, copies: int = 1) -> State:
+    def home(self, environments: int = 1) -> State:
         """The default pose at rest; on a floor, standing."""
-        return self._layout.home(self._robot, copies)
+        return self._layout.home(self._robot, environments)
 
     def reset(
         self,
@@ -131,21 +131,21 @@ class EngineWorld(ABC):
         conditions: Sequence[Conditions] | None = None,
         history: np.ndarray | None = None,
     ) -> None:
-        """Put copies into a state; see `World.reset`."""
+        """Put environments into a state; see `World.reset`."""
         fresh = self._fresh(state, conditions, history)
         if which is None:
-            self._copies = fresh
+            self._environments = fresh
             return
-        chosen = np.arange(len(self._copies))[which]
+        chosen = np.arange(len(self._environments))[which]
         if len(chosen) != len(fresh):
-            raise SimulationError(f"{len(fresh)} states for {len(chosen)} copies to reset")
-        self._copies.replace(chosen, fresh)
+            raise SimulationError(f"{len(fresh)} states for {len(chosen)} environments to reset")
+        self._environments.replace(chosen, fresh)
 
     def _fresh(
         self, state: State, conditions: Sequence[Conditions] | None, history: np.ndarray | None
-    ) -> Copies:
+    ) -> Environments:
         earlier = earlier_targets(history, state.q, max(1, self.history_steps))
-        return Copies(
+        return Environments(
             packed=self._packed(state, self.effects.encoder_bias),
             models=self._models_for(len(state), conditions),
             history=earlier,
@@ -156,24 +156,33 @@ class EngineWorld(ABC):
         )
 
     def place(self, state: State) -> None:
-        """Move the copies to another state; clocks, delays and motors go on."""
-        self._copies.place(self._packed(state, self.effects.encoder_bias))
+        """Move the environments to another state; clocks, delays and motors go on."""
+        self._environments.place(self._packed(state, self.effects.encoder_bias))
 
     def step(self, target: np.ndarray, torque: np.ndarray | None = None) -> State:
         """Hold (n, J) targets, and optionally extra joint torques, for one control step."""
-        copies, targets = self._copies, require_finite("target", target, self._robot)[:, None]
-        torques = None if torque is None else require_finite("torque", torque, self._robot)[:, None]
-        if len(targets) != len(copies):
-            raise SimulationError(
-                f"{len(targets)} targets for {len(copies)} copies; call reset() first"
-            )
-        drawn = lateness(copies.chance, 1, self.effects.jitter.max(initial=0.0))
-        late = np.concatenate([copies.late, drawn], axis=1)
-        played = self._engine.play(
-            copies.packed, targets, torques, copies.history, copies.models, copies.motors, late
+        environments, targets = (
+            self._environments,
+            require_finite("target", target, self._robot)[:, None],
         )
-        copies.advance(played, targets, late)
-        seen = self._layout.unpack(copies.packed.copy())
+        torques = None if torque is None else require_finite("torque", torque, self._robot)[:, None]
+        if len(targets) != len(environments):
+            raise SimulationError(
+                f"{len(targets)} targets for {len(environments)} environments; call reset() first"
+            )
+        drawn = lateness(environments.chance, 1, self.effects.jitter.max(initial=0.0))
+        late = np.concatenate([environments.late, drawn], axis=1)
+        played = self._engine.play(
+            environments.packed,
+            targets,
+            torques,
+            environments.history,
+            environments.models,
+            environments.motors,
+            late,
+        )
+        environments.advance(played, targets, late)
+        seen = self._layout.unpack(environments.packed.copy())
         return replace(
             seen,
             q=seen.q + self.effects.encoder_bias,
@@ -234,10 +243,16 @@ class EngineWorld(ABC):
         late = lateness(chance, targets.shape[1], mean)
         return np.concatenate([np.zeros(earlier.shape[:2]), late], axis=1)
 
-    def _cold_motors(self, copies: int, conditions: Sequence[Conditions] | None) -> Motors | None:
+    def _cold_motors(
+        self, environments: int, conditions: Sequence[Conditions] | None
+    ) -> Motors | None:
         """Motors as warm as the conditions say; NaN angles are set when the first target acts."""
         effects = self.effects
-        return Motors.unset(effects.ambient, copies, conditions) if effects.needs_memory else None
+        return (
+            Motors.unset(effects.ambient, environments, conditions)
+            if effects.needs_memory
+            else None
+        )
 
     def _packed(self, state: State, bias: np.ndarray) -> np.ndarray:
         """(n, size) starts as an engine takes them; those that cannot be are refused."""
@@ -246,5 +261,5 @@ class EngineWorld(ABC):
         require_possible(packed, state.base_quat_wxyz if self._layout.base else None)
         return packed
 
-    def _models_for(self, copies: int, conditions: Sequence[Conditions] | None) -> list[Any]:
-        return self.models.of_copies(copies, conditions)
+    def _models_for(self, environments: int, conditions: Sequence[Conditions] | None) -> list[Any]:
+        return self.models.of_environments(environments, conditions)

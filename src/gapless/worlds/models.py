@@ -1,4 +1,4 @@
-"""The compiled models of copies: the nominal one, and those under conditions of their own."""
+"""The compiled models of environments: the nominal one, and those under conditions of their own."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ class Models:
 
     @cached_property
     def nominal(self) -> mujoco.MjModel:
-        """The model of a copy without conditions of its own."""
+        """The model of an environment without conditions of its own."""
         return self._rewriter.model(self._robot)
 
-    def of_copies(
-        self, copies: int, conditions: Sequence[Conditions] | None
+    def of_environments(
+        self, environments: int, conditions: Sequence[Conditions] | None
     ) -> list[mujoco.MjModel]:
-        """One model a copy; the nominal one where a copy has no conditions."""
+        """One model an environment; the nominal one where an environment has no conditions."""
         if conditions is None:
-            return [self.nominal] * copies
-        if len(conditions) != copies:
-            raise SimulationError(f"{len(conditions)} conditions for {copies} copies")
+            return [self.nominal] * environments
+        if len(conditions) != environments:
+            raise SimulationError(f"{len(conditions)} conditions for {environments} environments")
         return [self._under(c) for c in conditions]
 
     def _under(self, conditions: Conditions) -> mujoco.MjModel:

@@ -12,7 +12,7 @@ from gapless.worlds.engine import Engine, PackedTrajectory, law_of
 from gapless.worlds.packing import StateLayout
 
 BUFFER_BYTES = 96 * 2**20
-"""Physics states kept at once: of so many copies as fit."""
+"""Physics states kept at once: of so many environments as fit."""
 
 CONTROL = int(mujoco.mjtState.mjSTATE_CTRL)
 CONTROL_AND_TORQUE = CONTROL | int(mujoco.mjtState.mjSTATE_QFRC_APPLIED)
@@ -22,7 +22,7 @@ class MujocoEngine(Engine):
     """Plays targets in MuJoCo, with the actuator effects it lacks as torques between steps.
 
     Args:
-        model: the nominal model; the models of copies must have its sizes.
+        model: the nominal model; the models of environments must have its sizes.
         layout: where it keeps our joints.
         effects: resolved to (J,) arrays.
         rate: control steps per second.
@@ -46,7 +46,7 @@ class MujocoEngine(Engine):
         self._memory = np.empty(0)
 
     def actuators(self, models: list[mujoco.MjModel], effects: Effects) -> Actuators:
-        """The actuators of these copies; friction and damping are MuJoCo's own."""
+        """The actuators of these environments; friction and damping are MuJoCo's own."""
         return Actuators(effects, law_of(models), self.model.opt.timestep, self.friction_cap)
 
     def _advance(

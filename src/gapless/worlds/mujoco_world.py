@@ -17,7 +17,7 @@ from gapless.worlds.world import State, Trajectory
 
 
 class MujocoWorld(EngineWorld):
-    """Copies of a robot in MuJoCo.
+    """Environments of a robot in MuJoCo.
 
     Args:
         robot: what is simulated; its mount decides whether there is a floor.
@@ -69,7 +69,7 @@ class MujocoWorld(EngineWorld):
             threads=self._threads,
         )
 
-    def rollout_copies(
+    def rollout_environments(
         self,
         state: State,
         targets: np.ndarray,
@@ -77,13 +77,13 @@ class MujocoWorld(EngineWorld):
         models: list[mujoco.MjModel],
         effects: Effects,
     ) -> Trajectory:
-        """Play copies that each have a model, and effects, of their own.
+        """Play environments that each have a model, and effects, of their own.
 
         Args:
-            state: start of the n copies.
+            state: start of the n environments.
             targets: (n, T, J) finite positions, rad.
             history: (n, H, J) targets before the first; at least one.
-            models: one a copy, with the sizes of `model` and this world's timestep.
+            models: one an environment, with the sizes of `model` and this world's timestep.
             effects: fields of shape (J,) or (n, J); without jitter.
         """
         motors = Motors.unset(effects.ambient, len(state), None) if effects.needs_memory else None

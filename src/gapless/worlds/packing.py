@@ -38,19 +38,22 @@ class StateLayout:
             size=mujoco.mj_stateSize(model, FULL_STATE),
         )
 
-    def home(self, robot: Robot, copies: int) -> State:
+    def home(self, robot: Robot, environments: int) -> State:
         """The default pose at rest; on a floor, standing."""
         joints = robot.joints
-        q, dq = np.tile(joints.default, (copies, 1)), np.zeros((copies, len(joints.names)))
+        q, dq = (
+            np.tile(joints.default, (environments, 1)),
+            np.zeros((environments, len(joints.names))),
+        )
         if not self.base:
             return State(q, dq)
         return State(
             q,
             dq,
-            base_pos=np.tile([0.0, 0.0, robot.standing_height], (copies, 1)),
-            base_quat_wxyz=np.tile([1.0, 0.0, 0.0, 0.0], (copies, 1)),
-            base_lin_vel_w=np.zeros((copies, 3)),
-            base_ang_vel_b=np.zeros((copies, 3)),
+            base_pos=np.tile([0.0, 0.0, robot.standing_height], (environments, 1)),
+            base_quat_wxyz=np.tile([1.0, 0.0, 0.0, 0.0], (environments, 1)),
+            base_lin_vel_w=np.zeros((environments, 3)),
+            base_ang_vel_b=np.zeros((environments, 3)),
         )
 
     def pack(self, state: State) -> np.ndarray:

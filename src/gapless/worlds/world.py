@@ -47,7 +47,7 @@ class State:
         return len(self.q)
 
     def __getitem__(self, which: object) -> Self:
-        """The same state for some copies (index, slice or mask on the first axis)."""
+        """The same state for some environments (index, slice or mask on the first axis)."""
         return self.map(lambda array: array[which])  # type: ignore[index]
 
     @property
@@ -88,7 +88,7 @@ class State:
         return replace(self, **{k: v for k, v in other.fields.items() if k in mine})
 
     def with_rows(self, rows: object, other: State) -> Self:
-        """The same with some copies as in another state of so many; NaN where it lacks a field."""
+        """The same with some rows as in another state of so many; NaN where it lacks a field."""
         changed = {name: np.array(array) for name, array in self.fields.items()}
         for name, array in changed.items():
             new = getattr(other, name)
@@ -101,7 +101,7 @@ class Trajectory(State):
     """States over time: every array has shape (n, T+1, ...), sample 0 is the start.
 
     Attributes:
-        valid: (n, T+1) False from the moment a copy diverged; such samples are never scored.
+        valid: (n, T+1) False from the moment it diverged; such samples are never scored.
     """
 
     valid: np.ndarray = None  # type: ignore[assignment]
@@ -114,7 +114,7 @@ class Trajectory(State):
         return cls(**seen.fields, valid=valid)
 
     def at(self, sample: int) -> State:
-        """The state of all copies at one sample."""
+        """The state of all environments at one sample."""
         return State(**{k: v[:, sample] for k, v in self.fields.items() if k != "valid"})
 
 
@@ -157,7 +157,7 @@ class Identity:
 
 @dataclass(frozen=True)
 class Health:
-    """Which copies diverged, and when (seconds since their reset, NaN for healthy ones)."""
+    """Which environments diverged, and when (seconds since their reset, NaN for healthy ones)."""
 
     diverged: np.ndarray
     at: np.ndarray
@@ -165,7 +165,7 @@ class Health:
 
 @runtime_checkable
 class World(Protocol):
-    """Many copies of one robot, stepped at its control rate."""
+    """Many environments of one robot, stepped at its control rate."""
 
     @property
     def robot(self) -> Robot:
@@ -184,7 +184,7 @@ class World(Protocol):
 
     @property
     def health(self) -> Health:
-        """State of the copies that `step` advances."""
+        """State of the environments that `step` advances."""
         ...
 
     @property
@@ -197,10 +197,10 @@ class World(Protocol):
         ...
 
     def twin(self) -> World:
-        """A world of its own with the same figures: its copies are not this one's."""
+        """A world of its own with the same figures: its environments are not this one's."""
         ...
 
-    def home(self, copies: int = 1) -> State:
+    def home(self, environments: int = 1) -> State:
         """The default pose at rest; on a floor, standing."""
         ...
 
@@ -211,10 +211,10 @@ class World(Protocol):
         conditions: Sequence[Conditions] | None = None,
         history: np.ndarray | None = None,
     ) -> None:
-        """Put copies into a state; without `which` the number of copies becomes len(state).
+        """Put environments into a state; without `which` there are len(state) from now on.
 
         Args:
-            state: of the copies that are reset.
+            state: of the environments that are reset.
             which: which ones.
             conditions: payload and gains of each, where they differ from the robot's.
             history: (n, H, J) targets before the first, newest last; None is the start position.
@@ -222,7 +222,7 @@ class World(Protocol):
         ...
 
     def place(self, state: State) -> None:
-        """Move all copies to another state; clocks, delays and motors go on as they were."""
+        """Move all environments to another state; clocks, delays and motors go on as they were."""
         ...
 
     def step(self, target: np.ndarray, torque: np.ndarray | None = None) -> State:
@@ -241,10 +241,10 @@ class World(Protocol):
         """Play (n, T, J) targets from a state.
 
         Args:
-            state: start of the n copies; not kept, `step` is not affected.
+            state: start of the n environments; not kept, `step` is not affected.
             targets: absolute joint positions, each held for one control step, rad.
             torques: extra joint torques held alike, N·m.
             history: (n, H, J) targets before the first, newest last; None is the start position.
-            conditions: payload and gains of each copy, where they differ from the robot's.
+            conditions: payload and gains of each environment, where they differ from the robot's.
         """
         ...

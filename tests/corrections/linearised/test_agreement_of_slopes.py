@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from test_slopes import COLUMNS, COPIES, STEPS, path_of
+from test_slopes import COLUMNS, ENVIRONMENTS, STEPS, path_of
 
 from gapless.corrections.linearised.agreement import believed
 from gapless.corrections.linearised.slopes import Slopes, slopes
@@ -18,11 +18,11 @@ def test_true_slopes_are_believed(pair: Robot) -> None:
         path = path_of(world)
         found = slopes(world, path, head, COLUMNS)
         assert believed(world, path, found, head, COLUMNS).all()
-    assert believed(world, path, found, "state", COLUMNS).shape == (COPIES, STEPS, 2)
+    assert believed(world, path, found, "state", COLUMNS).shape == (ENVIRONMENTS, STEPS, 2)
 
 
 def test_slopes_that_explode_are_believed_no_further(pair: Robot) -> None:
-    """From the step on at which one joint of one copy goes wrong; the others are not touched."""
+    """From the step on at which one joint of one environment goes wrong, and only there."""
     world = MujocoWorld(pair, physics_step=STEP)
     path = path_of(world)
     found = slopes(world, path, "action", COLUMNS)

@@ -16,7 +16,7 @@ from gapless.worlds import Effects, MujocoWorld
 from gapless.worlds.world import State
 from hidden_pair import STEP
 
-STEPS, COPIES = 12, 3
+STEPS, ENVIRONMENTS = 12, 3
 COLUMNS = np.array([0, 1])
 
 
@@ -30,11 +30,11 @@ def path_of(world: MujocoWorld, torques: np.ndarray | None = None) -> Trajectori
     """A gentle motion, with what was commanded before it."""
     rng = np.random.default_rng(0)
     before = 10
-    targets = np.cumsum(0.005 * rng.normal(size=(COPIES, before + STEPS, 2)), axis=1)
-    start = replace(world.home(COPIES), dq=0.1 * rng.normal(size=(COPIES, 2)))
+    targets = np.cumsum(0.005 * rng.normal(size=(ENVIRONMENTS, before + STEPS, 2)), axis=1)
+    start = replace(world.home(ENVIRONMENTS), dq=0.1 * rng.normal(size=(ENVIRONMENTS, 2)))
     play = world.rollout(start, targets[:, before:], torques=torques, history=targets[:, :before])
     states = State(play.q, play.dq)
-    return Trajectories(states, targets, torques, before, [Conditions()] * COPIES)
+    return Trajectories(states, targets, torques, before, [Conditions()] * ENVIRONMENTS)
 
 
 def predicted(path: Trajectories, found, change: np.ndarray, given: np.ndarray) -> np.ndarray:
@@ -62,42 +62,42 @@ def test_a_change_of_the_targets_is_predicted(smooth: Robot, delay: float) -> No
     path = path_of(world)
     found = slopes(world, path, "action", COLUMNS)
     assert found.output.shape[2] == 1 + world.history_steps
-    given = 0.01 * np.random.default_rng(1).normal(size=(COPIES, STEPS, 2))
+    given = 0.01 * np.random.default_rng(1).normal(size=(ENVIRONMENTS, STEPS, 2))
     targets = path.targets.copy()
     targets[:, path.before :] += given
     play = world.rollout(
         path.states[:, 0], targets[:, path.before :], history=path.targets[:, : path.before]
     )
-    assert missed(path, play, predicted(path, found, np.zeros((COPIES, 4)), given)) < 0.03
+    assert missed(path, play, predicted(path, found, np.zeros((ENVIRONMENTS, 4)), given)) < 0.03
 
 
 def test_a_change_of_the_torques_is_predicted(smooth: Robot) -> None:
     """On top of torques that act already."""
     world = MujocoWorld(smooth, physics_step=STEP)
-    torques = np.full((COPIES, STEPS, 2), 0.1)
+    torques = np.full((ENVIRONMENTS, STEPS, 2), 0.1)
     path = path_of(world, torques)
     found = slopes(world, path, "torque", COLUMNS)
-    given = 0.1 * np.random.default_rng(1).normal(size=(COPIES, STEPS, 2))
+    given = 0.1 * np.random.default_rng(1).normal(size=(ENVIRONMENTS, STEPS, 2))
     play = world.rollout(
         path.states[:, 0],
         path.targets[:, path.before :],
         torques=torques + given,
         history=path.targets[:, : path.before],
     )
-    assert missed(path, play, predicted(path, found, np.zeros((COPIES, 4)), given)) < 0.03
+    assert missed(path, play, predicted(path, found, np.zeros((ENVIRONMENTS, 4)), given)) < 0.03
 
 
 def test_a_change_of_the_start_is_predicted(smooth: Robot) -> None:
     """Also where slopes are computed at every third step only."""
     world = MujocoWorld(smooth, physics_step=STEP)
     path = path_of(world)
-    change = np.random.default_rng(1).normal(size=(COPIES, 4)) * [0.01, 0.01, 0.1, 0.1]
+    change = np.random.default_rng(1).normal(size=(ENVIRONMENTS, 4)) * [0.01, 0.01, 0.1, 0.1]
     play = world.rollout(
         moved(path.states[:, 0], change),
         path.targets[:, path.before :],
         history=path.targets[:, : path.before],
     )
-    nothing = np.zeros((COPIES, STEPS, 2))
+    nothing = np.zeros((ENVIRONMENTS, STEPS, 2))
     for stride, most in ((1, 0.03), (3, 0.05)):
         found = slopes(world, path, "action", COLUMNS, stride)
         assert missed(path, play, predicted(path, found, change, nothing)) < most

@@ -142,7 +142,7 @@ def test_a_simulator_that_diverges_is_refused(
 
 
 def test_invalid_answers_are_not_numbers(start: Correction, pair: Robot) -> None:
-    """A copy that diverges under a probe says nothing."""
+    """An environment that diverges under a probe says nothing."""
     wild = MujocoWorld(pair, physics_step=0.02)
     state = State(np.zeros((1, 2)), np.full((1, 2), 1e9))
     read = answers(wild, state, np.zeros((1, 1, 2)), operator_of(start), [Conditions()])

@@ -1,4 +1,4 @@
-"""A correction acts step by step, on as many copies as there are."""
+"""A correction acts step by step, on as many environments as there are."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from gapless.corrections.runtime.correction import Correction
 from gapless.errors import DataError
 
 
-def signals(copies: int, seed: int = 0, payload: float = 0.0) -> dict[str, np.ndarray]:
+def signals(environments: int, seed: int = 0, payload: float = 0.0) -> dict[str, np.ndarray]:
     """Signals near home."""
     rng = np.random.default_rng(seed)
-    found = {k: 0.01 * rng.normal(size=(copies, 2)) for k in ("q", "dq", "target")}
-    return {**found, "payload": np.full((copies, 1), payload)}
+    found = {k: 0.01 * rng.normal(size=(environments, 2)) for k in ("q", "dq", "target")}
+    return {**found, "payload": np.full((environments, 1), payload)}
 
 
 def test_copies_do_not_touch_each_other(made) -> None:

@@ -1,4 +1,4 @@
-"""Memory: frames in order, and copies that are reset on their own."""
+"""Memory: frames in order, and environments that are reset on their own."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import numpy as np
 from gapless.corrections.runtime.memory import Memory
 
 
-def frame(value: float, copies: int = 3) -> dict[str, np.ndarray]:
+def frame(value: float, environments: int = 3) -> dict[str, np.ndarray]:
     """A frame of signals, all of one value."""
-    return {k: np.full((copies, 2), value) for k in ("q", "error")}
+    return {k: np.full((environments, 2), value) for k in ("q", "error")}
 
 
 def test_a_new_memory_is_full_of_the_present() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from gapless.corrections.runtime import Correction
 
-STEPS, COPIES = 6, 3
+STEPS, ENVIRONMENTS = 6, 3
 
 ALONE = """
 import sys
@@ -44,9 +44,9 @@ print(sorted(names - set(sys.stdlib_module_names)))
 def signals(correction: Correction) -> dict[str, np.ndarray]:
     """(T, n, d) states, targets and loads around those of the training."""
     rng, joints = np.random.default_rng(3), len(correction.contract.joints)
-    shape = STEPS, COPIES, joints
+    shape = STEPS, ENVIRONMENTS, joints
     found = {name: rng.normal(0, 0.3, shape) for name in ("q", "dq", "target")}
-    return found | {"payload": np.full((STEPS, COPIES, 1), 0.2)}
+    return found | {"payload": np.full((STEPS, ENVIRONMENTS, 1), 0.2)}
 
 
 def acted(correction: Correction, given: dict[str, np.ndarray]) -> np.ndarray:
@@ -56,7 +56,7 @@ def acted(correction: Correction, given: dict[str, np.ndarray]) -> np.ndarray:
         now = {name: values[t] for name, values in given.items()}
         found = correction.act(now, memory or correction.begun(now))
         memory = found.memory
-        rows.append(np.concatenate([found.output, found.spread, found.weight[:, None]], axis=1))
+        rows.append(np.concatenate([found.output, found.prior_std, found.weight[:, None]], axis=1))
     return np.stack(rows)
 
 

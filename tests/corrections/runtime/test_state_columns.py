@@ -30,11 +30,11 @@ def biped() -> Robot:
     return robot.lock([j for j in robot.joints.names if "pitch" not in j or "ankle" not in j])
 
 
-def targets(world: MujocoWorld, copies: int, steps: int) -> np.ndarray:
-    """(copies, steps, J) targets that move about the default pose."""
+def targets(world: MujocoWorld, environments: int, steps: int) -> np.ndarray:
+    """(environments, steps, J) targets that move about the default pose."""
     rng = np.random.default_rng(1)
     pose = world.robot.joints.default
-    return pose + 0.2 * rng.standard_normal((copies, steps, len(pose)))
+    return pose + 0.2 * rng.standard_normal((environments, steps, len(pose)))
 
 
 def first_change(world: World, correction: Correction, task: Task) -> np.ndarray:

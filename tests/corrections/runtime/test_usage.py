@@ -12,7 +12,7 @@ from gapless.worlds import MujocoWorld
 
 
 def run(corrected: CorrectedWorld, home: MujocoWorld, offset: float, steps: int = 4) -> None:
-    """Three copies that are told to go somewhere."""
+    """Three environments that are told to go somewhere."""
     start = home.home(3)
     corrected.rollout(start, np.repeat(start.q[:, None] + offset, steps, axis=1))
 

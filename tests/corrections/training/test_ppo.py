@@ -30,7 +30,7 @@ MODELS = {
     "gru": {"units": 8, "sizes": (8,)},
     "operator": {"basis": 4, "probes": 2, "predictor": (8,), "branch": (16,), "trunk": (16,)},
 }
-TINY = {"copies": 8, "iterations": 2, "steps": 4, "epochs": 2, "minibatches": 2}
+TINY = {"environments": 8, "iterations": 2, "steps": 4, "epochs": 2, "minibatches": 2}
 
 
 class StoppedError(Exception):
@@ -96,7 +96,7 @@ def test_what_learns_and_what_stays(task, model):
 
 
 def test_an_ensemble_is_one_network_many_times(task):
-    """PPO trains one network; an ensemble that is asked for holds copies of it."""
+    """PPO trains one network; an ensemble that is asked for holds environments of it."""
     before = start(task, members=3)
     found = trained(task, before, Checkpoint(None))
     weight = found.weights["mlp.0.weight"]
@@ -139,7 +139,7 @@ def test_bad_settings_are_refused(task):
     with pytest.raises(GaplessError, match="termination"):
         Ppo(**TINY, weights={"terminate": 1.0}).train(task, start(task), TrainingSession())
     with pytest.raises(DataError, match="minibatches"):
-        Ppo(**{**TINY, "copies": 1}).train(task, start(task), TrainingSession())
+        Ppo(**{**TINY, "environments": 1}).train(task, start(task), TrainingSession())
     with pytest.raises(GaplessError, match="clips"):
         Ppo(**TINY, episodes="clip").train(task, start(task), TrainingSession())
     stated = start(task)
@@ -157,9 +157,9 @@ def test_time_is_a_limit(task):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("model", "copies"), [("mlp", 64), ("gru", 32)])
-def test_weak_gains_are_learned(task, model, copies):
+@pytest.mark.parametrize(("model", "environments"), [("mlp", 64), ("gru", 32)])
+def test_weak_gains_are_learned(task, model, environments):
     """Gains at 65 %: a short training takes off at least a third of the choosing error."""
     before = start(task, model)
-    found = Ppo(copies=copies, iterations=40).train(task, before, TrainingSession())
+    found = Ppo(environments=environments, iterations=40).train(task, before, TrainingSession())
     assert task.error(found) < 0.67 * task.error(None)

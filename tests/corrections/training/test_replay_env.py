@@ -19,7 +19,7 @@ from gapless.worlds import MujocoWorld
 from gapless.worlds.record import record
 from hidden_pair import STEP, recorded
 
-COPIES = 8
+ENVIRONMENTS = 8
 
 
 @pytest.fixture(scope="module")
@@ -46,16 +46,16 @@ def replays(pair: Robot, recordings: list[Recording], **choices: object) -> Repl
     world = MujocoWorld(pair, 50, physics_step=STEP)
     task = Task(world, recordings, recordings, horizon=0.4)
     contract = contract_for(world, 50, **{"model": "mlp", **choices})
-    return Replays(task, untrained(contract, task), Gaponet(), COPIES, clips)
+    return Replays(task, untrained(contract, task), Gaponet(), ENVIRONMENTS, clips)
 
 
 def nothing(env: Replays) -> torch.Tensor:
     """Actions that correct nothing."""
-    return torch.zeros(COPIES, env.num_actions)
+    return torch.zeros(ENVIRONMENTS, env.num_actions)
 
 
 def test_episodes_begin_at_recorded_states(pair, loads):
-    """Every copy stands at the start of its window, with the targets before it."""
+    """Every environment stands at the start of its window, with the targets before it."""
     env = replays(pair, loads)
     env.begin(0)
     windows, chosen = env.episodes._windows, env.episodes._window
@@ -90,7 +90,7 @@ def test_episodes_end_in_time_outs_and_begin_anew(pair, loads):
     """After its steps an episode ends as a time-out, and another window begins."""
     env = replays(pair, loads)
     env.begin(0)
-    ended = np.zeros(COPIES, int)
+    ended = np.zeros(ENVIRONMENTS, int)
     for _ in range(2 * env.max_episode_length):
         _, _, done, extras = env.step(nothing(env))
         assert torch.equal(done, extras["time_outs"])
@@ -104,7 +104,7 @@ def test_clips_begin_anywhere_and_end_at_the_end(pair, loads):
     env = replays(pair, loads, clips=True)
     env.begin(0)
     assert env.max_episode_length > 100
-    assert len(set(env.episodes._at)) > COPIES // 2
+    assert len(set(env.episodes._at)) > ENVIRONMENTS // 2
     for _ in range(30):
         env.step(nothing(env))
 

@@ -15,33 +15,33 @@ from gapless.worlds.world import State
 RATE = 50.0
 
 
-def still(robot: Robot, copies: int = 2) -> State:
+def still(robot: Robot, environments: int = 2) -> State:
     """The default pose at rest."""
     joints = robot.joints.default
     based = {}
     if robot.mount == "free":
         based = {
-            "base_pos": np.tile([0.0, 0.0, robot.standing_height], (copies, 1)),
-            "base_quat_wxyz": np.tile([1.0, 0.0, 0.0, 0.0], (copies, 1)),
-            "base_lin_vel_w": np.zeros((copies, 3)),
-            "base_ang_vel_b": np.zeros((copies, 3)),
+            "base_pos": np.tile([0.0, 0.0, robot.standing_height], (environments, 1)),
+            "base_quat_wxyz": np.tile([1.0, 0.0, 0.0, 0.0], (environments, 1)),
+            "base_lin_vel_w": np.zeros((environments, 3)),
+            "base_ang_vel_b": np.zeros((environments, 3)),
         }
-    return State(np.tile(joints, (copies, 1)), np.zeros((copies, len(joints))), **based)
+    return State(np.tile(joints, (environments, 1)), np.zeros((environments, len(joints))), **based)
 
 
 def moment(robot: Robot, state: State, **changes: object) -> RewardInputs:
     """A step that ended in a state, where the recording stood still."""
-    joints, copies = len(robot.joints), len(state)
-    real = still(robot, copies)
+    joints, environments = len(robot.joints), len(state)
+    real = still(robot, environments)
     columns = np.arange(joints)
     scene = RewardConstants(robot, columns, RATE, np.full(joints, 0.25))
     plain = RewardInputs(
         state=state,
         real=real,
         before=real,
-        weight=np.ones((copies, joints)),
-        outputs=np.zeros((3, copies, joints)),
-        lost=np.zeros(copies, bool),
+        weight=np.ones((environments, joints)),
+        outputs=np.zeros((3, environments, joints)),
+        lost=np.zeros(environments, bool),
         scene=scene,
     )
     return replace(plain, **changes)
@@ -83,7 +83,7 @@ def test_gaponet_looks_at_corrected_and_usable_joints_only(arm):
 
 
 def test_divergence_is_the_worst_of_steps(arm):
-    """A copy that flew apart is no better than one that is 1 rad off."""
+    """An environment that flew apart is no better than one that is 1 rad off."""
     lost = np.array([True, False])
     for reward in (kind() for kind in REWARDS.values()):
         gone, there = reward(moment(arm, moved(arm, 0.5), lost=lost))

@@ -63,19 +63,19 @@ def nominal(robot: Robot, names: tuple[str, ...]) -> np.ndarray:
     return np.array(values)
 
 
-def windows(robot: Robot, copies: int, steps: int, reach: float) -> tuple[np.ndarray, ...]:
+def windows(robot: Robot, environments: int, steps: int, reach: float) -> tuple[np.ndarray, ...]:
     """Starts, velocities and sinusoidal targets about the default pose."""
     rng, joints = np.random.default_rng(3), len(robot.joints.names)
-    q = robot.joints.default + 0.1 * rng.normal(size=(copies, joints))
-    dq = 0.3 * rng.normal(size=(copies, joints))
-    time, phase = np.arange(steps)[:, None] / 50, rng.uniform(0, 6, (copies, 1, joints))
+    q = robot.joints.default + 0.1 * rng.normal(size=(environments, joints))
+    dq = 0.3 * rng.normal(size=(environments, joints))
+    time, phase = np.arange(steps)[:, None] / 50, rng.uniform(0, 6, (environments, 1, joints))
     return q, dq, q[:, None] + reach * (np.sin(9 * time + phase) - np.sin(phase))
 
 
-def make(robot: Robot, names: tuple[str, ...], reach: float, copies: int = 2) -> tuple:
+def make(robot: Robot, names: tuple[str, ...], reach: float, environments: int = 2) -> tuple:
     """A loss whose recording is the robot's own rollout, and that rollout."""
     world = MujocoWorld(robot, 50.0, physics_step=0.004, threads=1)
-    q, dq, targets = windows(robot, copies, 25, reach)
+    q, dq, targets = windows(robot, environments, 25, reach)
     real = world.rollout(State(q, dq), targets).q[:, 1:]
     timing = {"rate": 50.0, "substeps": world.substeps, "physics_step": world.timestep}
     weight = np.random.default_rng(4).uniform(0.5, 2, real.shape)
@@ -93,7 +93,7 @@ def robot(tmp_path_factory: pytest.TempPathFactory) -> Robot:
 @pytest.fixture(scope="module")
 def arm(robot: Robot) -> tuple:
     """A loss of that arm under targets that meet limits of position and of effort."""
-    return make(robot, NAMES, 0.5, copies=9)
+    return make(robot, NAMES, 0.5, environments=9)
 
 
 def test_friction_limits_and_clipping_are_those_of_mujoco(robot: Robot, arm: tuple) -> None:

@@ -190,7 +190,7 @@ def test_halo_descends(arm: Robot, clip: Recording, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(gradient_module, "_slope", by_differences)
     problem = asked(arm, clip, ("mass/fore", "com_x/fore"))
     found = gradient(problem, np.zeros(2), iterations=2, halo=True)
-    spread = np.array([p.spread for p in problem.parameters])
+    spread = np.array([p.prior_std for p in problem.parameters])
     slope = problem.linearised(np.zeros(2)).scores.sum(axis=0) / spread
     loss_slope = 2 * slope * problem.noise**2 / len(problem.windows)
     moved = problem.values(found.z) - [p.prior for p in problem.parameters]

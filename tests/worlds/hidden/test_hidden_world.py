@@ -134,7 +134,7 @@ def test_it_is_a_world_and_steps_like_its_rollout(arms: Robot) -> None:
 
 
 def test_a_stepped_copy_is_the_same_in_any_batch(arms: Robot) -> None:
-    """Noise and jitter of a copy that is stepped are its own, too."""
+    """Noise and jitter of an environment that is stepped are its own, too."""
     world, targets = HiddenWorld(arms, "hard"), motions(arms)[:, :15]
     told = [Conditions(extra={"repeat": r}) for r in range(3)]
     seen = []
@@ -189,7 +189,7 @@ def test_physx_refuses_a_soft_floor_by_name() -> None:
 
 
 def test_a_reset_of_one_copy_leaves_the_others(arms: Robot) -> None:
-    """Memory of motors and sensors is kept per copy."""
+    """Memory of motors and sensors is kept per environment."""
     world = HiddenWorld(arms, "hard", only=["backlash", "heat", "sensor_delay", "command_delay"])
     targets = motions(arms)[:, :20]
     world.reset(world.home(3))

@@ -77,7 +77,7 @@ def test_clamped_foot_agrees() -> None:
 
 
 def test_conditions_agree_per_copy(arms: Robot) -> None:
-    """Each copy carries its own load with its own gains."""
+    """Each environment carries its own load with its own gains."""
     robot = arms.with_joints(**UNHINDERED)
     hand = robot.end_effectors[0].body
     conditions = [

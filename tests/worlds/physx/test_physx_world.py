@@ -46,9 +46,9 @@ def own_model(folder: Path, mount: str = "fixed", **parts: str) -> Robot:
     return Robot.from_mjcf(folder / "arm.xml", mount=mount)
 
 
-def motions(robot: Robot, copies: int = 2, seconds: float = 0.4) -> np.ndarray:
-    """A different motion for each copy."""
-    return np.stack([multisine(robot, seconds, 50, seed=s) for s in range(copies)])
+def motions(robot: Robot, environments: int = 2, seconds: float = 0.4) -> np.ndarray:
+    """A different motion for each environment."""
+    return np.stack([multisine(robot, seconds, 50, seed=s) for s in range(environments)])
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +101,7 @@ def test_blocks_of_copies_have_no_seam(arms: Robot, monkeypatch: pytest.MonkeyPa
     blocks = world.rollout(world.home(3), targets, conditions=conditions)
     assert blocks.q.tobytes() == whole.q.tobytes()
     assert blocks.valid.shape == whole.valid.shape
-    with pytest.raises(SimulationError, match="2 conditions for 3 copies"):
+    with pytest.raises(SimulationError, match="2 conditions for 3 environments"):
         world.rollout(world.home(3), targets, conditions=conditions[:2])
 
 
@@ -118,7 +118,7 @@ def test_step_equals_rollout(standing: Robot, effects: Effects | None) -> None:
 
 
 def test_reset_of_some_copies_builds_only_those(standing: Robot) -> None:
-    """A copy that is reset goes as a new one; the other goes on."""
+    """An environment that is reset goes as a new one; the other goes on."""
     world, targets = PhysxWorld(standing), motions(standing, seconds=0.2)
     played = world.rollout(world.home(2), np.concatenate([targets, targets], axis=1))
     world.reset(world.home(2))
@@ -132,7 +132,7 @@ def test_reset_of_some_copies_builds_only_those(standing: Robot) -> None:
 
 
 def test_divergence_is_marked(arms: Robot) -> None:
-    """A copy with absurd gains is marked and kept at its last good state; the other goes on."""
+    """One with absurd gains is marked and kept at its last good state; the other goes on."""
     unlimited = arms.with_joints(effort=np.inf, lower=-np.inf, upper=np.inf)
     wild = Conditions(gains={name: (1e9, 0.0) for name in arms.joints.names})
     world, targets = PhysxWorld(unlimited), motions(arms)

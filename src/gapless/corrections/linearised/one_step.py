@@ -18,7 +18,7 @@ import numpy as np
 from scipy.ndimage import minimum_filter1d
 from scipy.signal import savgol_filter
 
-from gapless.corrections.linearised.slopes import COPIES, Trajectories, slopes
+from gapless.corrections.linearised.slopes import ENVIRONMENTS, Trajectories, slopes
 from gapless.corrections.linearised.tangent import difference, joint_columns
 from gapless.identification.torques.inverse_dynamics import NEAR_LIMIT, ORDER, SLOW
 from gapless.identification.torques.regressor import regressor
@@ -234,8 +234,8 @@ def _after(world: World, windows: Windows, steps: int) -> State:
     flat = states.start().map(_rows)
     told = [c for c in windows.conditions for _ in range(starts)]
     ends = []
-    for first in range(0, len(held), COPIES):
-        some = slice(first, first + COPIES)
+    for first in range(0, len(held), ENVIRONMENTS):
+        some = slice(first, first + ENVIRONMENTS)
         played = world.rollout(
             flat[some], held[some, reach:], history=held[some, :reach], conditions=told[some]
         )

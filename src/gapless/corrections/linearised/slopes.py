@@ -13,8 +13,8 @@ from gapless.recordings.conditions import Conditions
 from gapless.robots import Robot
 from gapless.worlds.world import State, World
 
-COPIES = 4096
-"""Perturbed copies simulated at once."""
+ENVIRONMENTS = 4096
+"""Perturbed environments simulated at once."""
 
 STEP = {"pos": 0.005, "turn": 0.01, "q": 0.005, "lin": 0.02, "ang": 0.05, "dq": 0.05}
 """Changes of a state (m, rad, m/s, rad/s): as large as the gap, so that dry friction, which answers
@@ -151,23 +151,23 @@ def _next(
     change: np.ndarray | float = 0.0,
 ) -> State:
     """The states one control step after these, (n, S, ...), with one input changed."""
-    copies = len(states.q) * len(at)
+    environments = len(states.q) * len(at)
     reach = max(1, world.history_steps)
     index = path.before + at[:, None] + np.arange(-reach, 1)
     held = path.targets[:, np.maximum(index, 0)]
     if head == "action":
         held = held.copy()
         held[:, :, reach - lag, joint] += change
-    held = held.reshape(copies, reach + 1, -1)
-    pushed = None if path.torques is None else path.torques[:, at].reshape(copies, 1, -1)
+    held = held.reshape(environments, reach + 1, -1)
+    pushed = None if path.torques is None else path.torques[:, at].reshape(environments, 1, -1)
     if head == "torque":
-        pushed = np.zeros((copies, 1, held.shape[-1])) if pushed is None else pushed.copy()
+        pushed = np.zeros((environments, 1, held.shape[-1])) if pushed is None else pushed.copy()
         pushed[:, 0, joint] += np.ravel(change)
     flat = states.start().map(lambda v: v.reshape(-1, v.shape[-1]))
     told = [c for c in path.conditions for _ in at]
     parts = []
-    for first in range(0, copies, COPIES):
-        some = slice(first, first + COPIES)
+    for first in range(0, environments, ENVIRONMENTS):
+        some = slice(first, first + ENVIRONMENTS)
         played = world.rollout(
             flat[some],
             held[some, -1:],

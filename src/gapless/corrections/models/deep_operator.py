@@ -91,7 +91,7 @@ class Operator:
         sizes = [widths["asked"], *self.trunk, terms]
         return found | layers("trunk", sizes, members, rng, silent=True)
 
-    def hidden(self, copies: int, members: int) -> None:
+    def hidden(self, environments: int, members: int) -> None:
         """Nothing is remembered but the frames."""
 
     def __call__(

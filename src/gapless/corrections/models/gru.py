@@ -43,9 +43,9 @@ class Gru:
         sizes = [self.units + widths["all"], *self.sizes, outputs]
         return seen | kept | layers("mlp", sizes, members, rng, silent=True)
 
-    def hidden(self, copies: int, members: int) -> np.ndarray:
+    def hidden(self, environments: int, members: int) -> np.ndarray:
         """Nothing seen yet."""
-        return np.zeros((members, copies, self.units))
+        return np.zeros((members, environments, self.units))
 
     def __call__(
         self, weights: Weights, given: dict[str, Array], hidden: Array | None

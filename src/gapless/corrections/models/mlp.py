@@ -42,7 +42,7 @@ class Mlp:
         """Weights to begin with."""
         return layers("mlp", [widths["all"], *self.sizes, outputs], members, rng, silent=True)
 
-    def hidden(self, copies: int, members: int) -> None:
+    def hidden(self, environments: int, members: int) -> None:
         """Nothing is remembered but the frames."""
 
     def __call__(

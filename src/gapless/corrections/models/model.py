@@ -58,7 +58,7 @@ class Model(Protocol):
         """Weights to begin with."""
         ...
 
-    def hidden(self, copies: int, members: int) -> np.ndarray | None:
+    def hidden(self, environments: int, members: int) -> np.ndarray | None:
         """What a recurrent network begins with."""
         ...
 

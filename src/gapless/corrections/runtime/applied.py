@@ -1,4 +1,4 @@
-"""A correction at work on copies of a world: its own rate, its own memory of each copy."""
+"""A correction at work in environments: its own rate, its own memory of each."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from gapless.corrections.runtime.usage import Usage
 
 
 class Applied:
-    """One correction and what it remembers of n copies.
+    """One correction and what it remembers of n environments.
 
     Args:
         correction: the function.
         rate: control steps of the world a second.
-        copies: n.
+        environments: n.
     """
 
-    def __init__(self, correction: Correction, rate: float, copies: int) -> None:
+    def __init__(self, correction: Correction, rate: float, environments: int) -> None:
         self.correction, self.contract = correction, correction.contract
         self._every = self.contract.steps_of(rate)
-        self._age = np.zeros(copies, int)
+        self._age = np.zeros(environments, int)
         self._memory = None
 
     def forget(self, which: np.ndarray) -> None:
-        """Copies that were reset have no past."""
+        """Environments that were reset have no past."""
         self._age[which] = 0
 
     @property
@@ -40,7 +40,7 @@ class Applied:
         if due.any():
             self._decide(now, due, usage)
         self._age += 1
-        assert self._memory is not None  # the first step of every copy is due
+        assert self._memory is not None  # the first step of every environment is due
         spread = np.zeros((len(due), len(self.contract.every_output)))
         spread[:, self.contract.columns] = self._memory.output
         # A change of state is for the time of a correction, which may be several control steps.

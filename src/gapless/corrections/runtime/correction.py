@@ -62,17 +62,17 @@ class Correction:
         return Network(self.contract)
 
     def begun(self, now: Signals) -> Memory:
-        """The memory of copies that were just reset."""
+        """The memory of environments that were just reset."""
         network = self.network
         return network.begun(network.completed(now, None), len(now["q"]))
 
     def act(self, now: Signals, memory: Memory, ask: np.ndarray | None = None) -> Acted:
-        """One step for n copies.
+        """One step for n environments.
 
         Args:
             now: signals of the state and the target.
             memory: of the step before.
-            ask: (n,) copies whose output is due; the others keep theirs. None is all.
+            ask: (n,) environments whose output is due; the others keep theirs. None is all.
         """
         network = self.network
         full = network.completed(now, memory)

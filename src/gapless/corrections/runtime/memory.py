@@ -12,7 +12,7 @@ from gapless.corrections.runtime.signals import Signals
 
 @dataclass(frozen=True)
 class Memory:
-    """What a correction remembers of n copies.
+    """What a correction remembers of n environments.
 
     Attributes:
         frames: signals of the last steps, oldest first.
@@ -36,7 +36,7 @@ class Memory:
         return replace(self, frames=(*self.frames[1:], now), output=output, hidden=hidden)
 
     def renewed(self, which: np.ndarray, other: Memory) -> Memory:
-        """The same, with some copies (a mask) as in another; NumPy arrays only."""
+        """The same, with some environments (a mask) as in another; NumPy arrays only."""
         rows = which[:, None]
         return Memory(
             frames=tuple(

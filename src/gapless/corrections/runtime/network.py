@@ -23,11 +23,11 @@ class Network:
         self.model = contract.network
         self.inputs = self.model.inputs
 
-    def begun(self, now: Signals, copies: int) -> Memory:
+    def begun(self, now: Signals, environments: int) -> Memory:
         """The memory before the first step."""
         contract = self.contract
-        nothing = np.zeros((copies, len(contract.outputs)))
-        hidden = self.model.hidden(copies, contract.members)
+        nothing = np.zeros((environments, len(contract.outputs)))
+        hidden = self.model.hidden(environments, contract.members)
         return Memory.begun(
             now,
             contract.history,

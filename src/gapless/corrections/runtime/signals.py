@@ -66,7 +66,7 @@ def of_state(state: State) -> Signals:
 
 
 def payloads(conditions: Sequence[Conditions | None]) -> np.ndarray:
-    """(n, 1) mass that each copy carries, kg; NaN where nobody said."""
+    """(n, 1) mass that each environment carries, kg; NaN where nobody said."""
     masses = [None if c is None else c.payload_mass for c in conditions]
     return np.array([[np.nan if m is None else m] for m in masses])
 

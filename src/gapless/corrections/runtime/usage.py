@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Usage:
-    """Sums over all steps of all copies.
+    """Sums over all steps of all environments.
 
     Attributes:
         outputs: names of what is corrected.
@@ -40,7 +40,7 @@ class Usage:
         return cls(contract.outputs, 0, 0, zero, zero, zero)
 
     def add(self, acted: Acted, due: np.ndarray) -> None:
-        """Count one step of the copies (a mask) for which it was due."""
+        """Count one step of the environments (a mask) for which it was due."""
         size = np.abs(acted.output[due])
         self.steps += int(due.sum())
         self.outside += int((acted.weight[due] < 1).sum())

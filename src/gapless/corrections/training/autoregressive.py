@@ -4,7 +4,7 @@ The corrected state is written back and the simulator goes on from there, K step
 doubles from round to round. At each step the network is to give what the simulator's next state
 lacks to be the recorded one: x_r[t+1] - f(x[t], a[t]). The simulator itself is not differentiated.
 Where rollouts are long, most of that is drift that no network can see: longer K often serves worse,
-and validation keeps the K that served best.
+and the choosing motions keep the K that served best.
 
 The paper's network is `model="mlp", model_settings={"sizes": (256, 256), "history": 0}`, with ReLU;
 ours has ELU.
@@ -50,7 +50,7 @@ class Autoregressive:
     band: float = BAND
 
     def train(self, task: Task, start: Correction, run: TrainingSession) -> Correction:
-        """Rounds of playing and regression; the best by validation is kept."""
+        """Rounds of playing and regression; the best by the choosing motions is kept."""
         if start.contract.head != "state":
             raise DataError(
                 f"the autoregressive trainer learns changes of state, not head "
@@ -103,7 +103,7 @@ def rolled_out(
 
 
 def _placed(corrected: CorrectedWorld, recorded: State, now: State) -> State:
-    """Copies put onto the recording, but those that diverged."""
+    """Environments put onto the recording, but those that diverged."""
     lost = corrected.health.diverged
     state = recorded.with_rows(lost, now[lost])
     corrected.place(state)

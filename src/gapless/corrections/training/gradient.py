@@ -57,7 +57,7 @@ class Gradient:
     threads: int = 1
 
     def train(self, task: Task, start: Correction, run: TrainingSession) -> Correction:
-        """Rounds of drawing, playing, linearising and learning; the best by validation is kept."""
+        """Rounds of drawing, playing, linearising and learning; the best by the choosing motions is kept."""
         with torch_threads(self.threads):
             return self._train(task, start, run)
 
@@ -74,7 +74,7 @@ class Gradient:
             learner.judged(error)
             learner.begin(learner.turn + 1)
             learner.keep(run.checkpoint)
-            run.tell(self._done(learner), {"validation": error}, now)
+            run.tell(self._done(learner), {"choose": error}, now)
         return learner.best
 
     def _done(self, learner: Learner) -> int:

@@ -45,7 +45,7 @@ class Inverse:
         band: Hz up to which recorded positions pass.
         window: seconds of a sequence; those of the task's horizon by default.
         samples: control steps of a round, over all its sequences.
-        rounds: each draws other sequences; the best by validation is kept.
+        rounds: each draws other sequences; the best by the choosing motions is kept.
         iterations: steps of Adam in each round.
         batch: sequences of an iteration.
         rate: step size of Adam, falling to nothing in a round, and by half from round to round.
@@ -65,7 +65,7 @@ class Inverse:
     noise: float = 0.1
 
     def train(self, task: Task, start: Correction, run: TrainingSession) -> Correction:
-        """Rounds of regression; the best by validation is kept."""
+        """Rounds of regression; the best by the choosing motions is kept."""
         smooth = replace(task, learn=smoothed(task.learn, self.band))
         rounds = [
             Regression(self.iterations, self.batch, self.rate * 0.5**turn, self.noise)

@@ -27,7 +27,7 @@ class Learner:
 
     Attributes:
         start: the correction as it was at the start of the round.
-        best: the best so far, by validation.
+        best: the best so far, by the choosing motions.
         error: of the best, rad.
         turn: round.
         iteration: within the round.

@@ -19,7 +19,7 @@ class Play:
     Attributes:
         states: (n, T+1, ...).
         output: (n, T, K) of the correction.
-        valid: (n, T+1) False from the moment a copy diverged.
+        valid: (n, T+1) False from the moment an environment diverged.
     """
 
     states: State

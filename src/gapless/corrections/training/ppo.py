@@ -38,26 +38,26 @@ class Ppo(PpoSettings):
         reward: gaponet, asap or residual; auto takes that of the paper whose correction it is.
         weights: of the reward, where they differ from its own.
         episodes: "windows" of the task's horizon, or "clips" from a random start to the end.
-        copies: episodes at once.
+        environments: episodes at once.
         noise: standard deviation of actions, as a share of the bound (0.05 rad of 0.3).
     """
 
     reward: str = "auto"
     weights: dict[str, Any] = field(default_factory=dict)
     episodes: str = "windows"
-    copies: int = 256
+    environments: int = 256
     noise: float = 1 / 6
 
     def train(self, task: Task, start: Correction, run: TrainingSession) -> Correction:
-        """Rounds of episodes; the best by validation is kept."""
+        """Rounds of episodes; the best by the choosing motions is kept."""
         self._refuse(start)
         with torch_threads(self.threads):
             return self._train(task, start, run)
 
     def _train(self, task: Task, start: Correction, run: TrainingSession) -> Correction:
         single, reward = _single(start), self._reward(task, start)
-        env = Replays(task, single, reward, self.copies, self.episodes == "clips")
-        actor = Actor(single, self.copies, self.noise)
+        env = Replays(task, single, reward, self.environments, self.episodes == "clips")
+        actor = Actor(single, self.environments, self.noise)
         critic = self.critic_of(env, [*single.network.inputs, BEYOND], task.seed)
 
         def watch(now: Progress) -> None:
@@ -84,7 +84,7 @@ class Ppo(PpoSettings):
             )
         if self.episodes not in ("windows", "clips"):
             raise unknown("kind of episodes", self.episodes, ("windows", "clips"))
-        self.refuse_few(self.copies, "copies")
+        self.refuse_few(self.environments, "environments")
 
     def _reward(self, task: Task, start: Correction) -> Reward:
         name = self.reward

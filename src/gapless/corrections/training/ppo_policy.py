@@ -25,11 +25,11 @@ class Actor(MLPModel):
 
     Args:
         correction: where it begins.
-        copies: of the environment; a recurrent network has a hidden state of each.
+        environments: of the environment; a recurrent network has a hidden state of each.
         noise: standard deviation, as a share of the bound.
     """
 
-    def __init__(self, correction: Correction, copies: int, noise: float) -> None:
+    def __init__(self, correction: Correction, environments: int, noise: float) -> None:
         nn.Module.__init__(self)  # ours is the network, not rsl_rl's
         contract = correction.contract
         self._model, self._outputs = contract.network, len(contract.outputs)
@@ -39,7 +39,7 @@ class Actor(MLPModel):
         self.distribution = GaussianDistribution(
             self._outputs, noise, (LEAST_NOISE * noise, noise / LEAST_NOISE), "log"
         )
-        begun = self._model.hidden(copies, 1)
+        begun = self._model.hidden(environments, 1)
         self.is_recurrent = begun is not None
         self._hidden = None if begun is None else torch.tensor(begun, dtype=torch.float32)
 
@@ -49,7 +49,7 @@ class Actor(MLPModel):
         return {k.replace("/", "."): v for k, v in self.learned.items()} | self._fixed
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Copies of the weights."""
+        """Environments of the weights."""
         return {k: v.detach().numpy().copy() for k, v in self.weights.items()}
 
     def forward(

@@ -143,10 +143,10 @@ def in_rounds(
     rounds: Sequence[Regression],
     lesson: Callable[[Correction, int], Lesson],
 ) -> Correction:
-    """Learn round after round, each from a lesson of its own; the best by validation is kept.
+    """Learn round after round, each from a lesson of its own; the best by the choosing motions is kept.
 
     Args:
-        task: gives the validation and the seed.
+        task: gives what chooses and the seed.
         start: where the first round starts.
         run: who watches, and where progress is kept.
         rounds: how each is learned.
@@ -166,15 +166,15 @@ def in_rounds(
         learner.judged(error)
         learner.begin(learner.turn + 1)
         learner.keep(run.checkpoint)
-        run.tell(ends[learner.turn], {"validation": error}, now)
+        run.tell(ends[learner.turn], {"choose": error}, now)
     return learner.best
 
 
 def regression_loss(network: Network, weights: dict[str, Tensor], lesson: Lesson) -> Tensor:
     """(members,) mean miss over all steps, relative to the size of the outputs."""
-    steps, copies = lesson.output.shape[:2]
+    steps, environments = lesson.output.shape[:2]
     members = network.contract.members
-    begun = network.model.hidden(copies, members)
+    begun = network.model.hidden(environments, members)
     hidden = None if begun is None else _tensor(begun)
     given = network.normalised(weights, lesson.inputs)
     total = lesson.output.new_zeros(members)

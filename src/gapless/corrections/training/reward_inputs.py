@@ -41,7 +41,7 @@ class RewardConstants:
 
 @dataclass(frozen=True)
 class RewardInputs:
-    """One control step of n copies.
+    """One control step of n environments.
 
     Attributes:
         state: simulated, after the step.
@@ -49,7 +49,7 @@ class RewardInputs:
         before: simulated, before the step.
         weight: (n, J) 1 where a reading may be compared, 0 elsewhere.
         outputs: (3, n, K) what the correction gave now, one step ago, and two.
-        lost: (n,) copies that diverged.
+        lost: (n,) environments that diverged.
         scene: the rest.
     """
 

@@ -19,7 +19,7 @@ class Gaponet:
     Attributes:
         scale: of all of it.
         velocity: weight of the velocity error against the position error, s².
-        termination: of a copy that diverged: as if it were 1 rad off.
+        termination: of an environment that diverged: as if it were 1 rad off.
     """
 
     scale: float = (36 / (2 * np.pi)) ** 2
@@ -48,7 +48,7 @@ class Residual:
         action_bend: of the squared changes of those.
         near: rad.
         width: an error of its root (rad, rad/s) is worth 1/e; the seed leaves it open.
-        termination: of a copy that diverged.
+        termination: of an environment that diverged.
     """
 
     q: float = 5.0
@@ -100,7 +100,7 @@ class Asap:
         dq_limit: of speeds beyond the soft limit.
         torque_limit: of torques beyond the soft limit.
         soft: share of a limit that is free.
-        termination: of a copy that diverged.
+        termination: of an environment that diverged.
         norm: weight that keeps actions small.
         bounded: +norm·(exp(-|Δ|) - 1); otherwise -norm·(exp(|Δ|) - 1), as published.
     """

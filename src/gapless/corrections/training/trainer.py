@@ -19,7 +19,7 @@ class TrainingProgress(Progress):
     """How far a training is.
 
     Attributes:
-        correction: a new one that was judged by the validation recordings, where there is one.
+        correction: a new one that was judged by the choosing recordings, where there is one.
     """
 
     correction: Correction | None = None

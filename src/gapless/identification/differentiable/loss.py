@@ -76,7 +76,7 @@ class ReplayLoss:
             )
         plant, physics, columns = _describe(robot, self.names, physics_step)
         windows[3] = np.where(np.asarray(weight) == 0, 0.0, real_q)
-        self._copies = len(start_q)
+        self._environments = len(start_q)
         self._blocks = _blocks(windows)
         self._warm: set[Callable[..., Any]] = set()
         self._positions, self._loss = _compiled(plant, physics, columns, substeps)
@@ -93,7 +93,7 @@ class ReplayLoss:
     def positions(self, values: np.ndarray) -> np.ndarray:
         """(n, T, J) simulated positions after each command, rad; NaN where they diverge."""
         found = np.concatenate(self._run(self._positions, values), axis=-1)
-        return np.moveaxis(found, -1, 0)[: self._copies]
+        return np.moveaxis(found, -1, 0)[: self._environments]
 
     def _run(self, function: Callable[..., Any], values: np.ndarray) -> list[Any]:
         """Results of all blocks, as NumPy arrays."""
@@ -116,11 +116,12 @@ class ReplayLoss:
             return list(pool.map(run, self._blocks))
 
     def _require_finite(self, numbers: np.ndarray, values: np.ndarray) -> None:
-        bad = np.flatnonzero(~np.isfinite(numbers[: self._copies]))
+        bad = np.flatnonzero(~np.isfinite(numbers[: self._environments]))
         if len(bad):
             given = ", ".join(f"{n} = {v:g}" for n, v in zip(self.names, values, strict=True))
             raise SimulationError(
-                f"window {bad[0]} of {self._copies} diverged ({len(bad)} in all) with {given}; "
+                f"window {bad[0]} of {self._environments} diverged ({len(bad)} in all) with "
+                f"{given}; "
                 "take a smaller step, or shorter windows"
             )
 
@@ -128,16 +129,16 @@ class ReplayLoss:
 def _require_windows(joints: int, arrays: list[np.ndarray]) -> None:
     """Refuse arrays that do not belong together, and starts or targets that are not numbers."""
     given = [np.shape(a) for a in arrays]
-    copies, steps = (*given[2], 0, 0)[:2]
-    wanted = [(copies, joints)] * 2 + [(copies, steps, joints)] * 3
-    if given != wanted or not copies or not steps:
+    environments, steps = (*given[2], 0, 0)[:2]
+    wanted = [(environments, joints)] * 2 + [(environments, steps, joints)] * 3
+    if given != wanted or not environments or not steps:
         raise DataError(
             f"windows have shapes {given}; expected (n, {joints}) positions and velocities at "
             f"the start, and (n, T, {joints}) targets, recorded positions and weights"
         )
     used = np.where(np.asarray(arrays[4]) == 0, 0.0, arrays[3])
     for array in (*arrays[:3], used, arrays[4]):
-        bad = np.flatnonzero(~np.isfinite(array).reshape(copies, -1).all(1))
+        bad = np.flatnonzero(~np.isfinite(array).reshape(environments, -1).all(1))
         if len(bad):
             raise DataError(
                 f"window {bad[0]} holds NaN or infinite numbers; leave it out, or give its bad "
@@ -146,11 +147,11 @@ def _require_windows(joints: int, arrays: list[np.ndarray]) -> None:
 
 
 def _blocks(arrays: list[np.ndarray]) -> list[list[np.ndarray]]:
-    """Equal blocks, windows last; the last block is filled up with copies of weight 0."""
-    copies = len(arrays[0])
-    index = np.arange(-(-copies // BLOCK) * BLOCK)
-    filled = [np.asarray(a, float)[np.minimum(index, copies - 1)] for a in arrays]
-    filled[-1][copies:] = 0.0
+    """Equal blocks, windows last; the last block is filled up with environments of weight 0."""
+    environments = len(arrays[0])
+    index = np.arange(-(-environments // BLOCK) * BLOCK)
+    filled = [np.asarray(a, float)[np.minimum(index, environments - 1)] for a in arrays]
+    filled[-1][environments:] = 0.0
     parts = [np.split(np.moveaxis(a, 0, -1), len(index) // BLOCK, axis=-1) for a in filled]
     return [list(block) for block in zip(*parts, strict=True)]
 

@@ -37,7 +37,7 @@ def cma_es(
         problem: what to minimise.
         start: (P,) where to begin.
         population: candidates of a generation; they are replayed in one batch.
-        sigma: first size of the cloud, in spreads of the parameters.
+        sigma: first size of the cloud, in prior std of the parameters.
         iterations: generations at most.
         seed: of the chance in it.
         tolerance: stop when the costs of the last generations differ by less than this; a cost

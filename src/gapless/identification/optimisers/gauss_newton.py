@@ -38,7 +38,7 @@ class Iterate:
     history: list[float] = field(default_factory=list)
     done: bool = False
     noise: float = 0.0
-    told: list[bool] = field(default_factory=list)
+    identifiable: list[bool] = field(default_factory=list)
     linear: Linear | None = None
     fresh: bool = False
 

@@ -45,7 +45,7 @@ def gradient(
         problem: of a clamped robot without effects, with the joints objective and squared loss.
         start: (P,) where to begin.
         iterations: how many; 300, or HALO's 2000.
-        rate: first step of each parameter, in spreads (Adam); it falls to 0 over the iterations.
+        rate: first step of each parameter, in prior std (Adam); it falls to 0 over the iterations.
         halo: HALO's plain descent with its learning rates instead. Its loss is the squared error,
             rad², summed over time and joints, mean over windows.
         report: told after each iteration.

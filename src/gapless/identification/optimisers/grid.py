@@ -22,7 +22,7 @@ SHARES = ("mass", "kp", "kd")
 
 LEVELS = np.arange(-1.0, 2.0)
 OTHER = 0.25
-"""Step of all other kinds, as a share of the spread."""
+"""Step of all other kinds, as a share of the prior std."""
 
 
 def grid(
@@ -100,5 +100,5 @@ def _step(parameter: Parameter, steps: Mapping[str, float]) -> float:
     share = parameter.kind in SHARES
     # Metres mean nothing to a factor.
     if parameter.kind not in steps or (parameter.factor and not share):
-        return OTHER * parameter.spread
+        return OTHER * parameter.prior_std
     return steps[parameter.kind] * (parameter.prior if share else 1.0)

@@ -1,5 +1,4 @@
-"""A run that was stopped goes on where it was: the best point of each stage, in a file beside the
-result."""
+"""What lets a stopped fit resume: the best point of each stage, in a file beside the result."""
 
 from __future__ import annotations
 
@@ -63,7 +62,7 @@ class FitCheckpoint:
             list(kept["history"]),
             bool(kept["done"]),
             float(kept["noise"]),
-            [bool(t) for t in kept["told"]],
+            [bool(t) for t in kept["identifiable"]],
         )
 
     def _key(self, problem: Problem) -> str:
@@ -87,7 +86,7 @@ class FitCheckpoint:
             "history": progress.history,
             "done": progress.done,
             "noise": progress.noise,
-            "told": progress.told,
+            "identifiable": progress.identifiable,
         }
         if self.path is not None:
             write_json(self.path, {"format": "gapless identify progress 1", "stages": self._stages})

@@ -129,16 +129,16 @@ class Fitter:
 
 
 def _notes(found: Fit) -> tuple[str, ...]:
-    untold = [
+    fixed = [
         p.name
-        for p, t in zip(found.problem.parameters, found.uncertainty.told, strict=True)
+        for p, t in zip(found.problem.parameters, found.uncertainty.identifiable, strict=True)
         if not t
     ]
     lines = []
-    if untold:
+    if fixed:
         lines.append(
-            f"the data could not tell {len(untold)} of {len(found.problem)} parameters, which stay "
-            f"at their priors: {', '.join(untold)}"
+            f"{len(fixed)} of {len(found.problem)} parameters are not identifiable and stay "
+            f"at their priors: {', '.join(fixed)}"
         )
     edge = [e.name for e in found.estimates() if e.at_bound]
     if edge:

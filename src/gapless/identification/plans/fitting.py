@@ -13,7 +13,7 @@ from gapless.identification.optimisers.minimising import minimise
 from gapless.identification.plans.fit_checkpoint import FitCheckpoint
 from gapless.identification.problem.linearisation import Linear
 from gapless.identification.problem.problem import ENCODER_NOISE, Problem
-from gapless.identification.problem.uncertainty import Uncertainty, given_untold, uncertainty
+from gapless.identification.problem.uncertainty import Uncertainty, given_fixed, uncertainty
 from gapless.progress import Progress, Watch
 
 FIRST_WINDOWS = 32
@@ -49,7 +49,7 @@ class Fit:
         return self.problem.values(self.z)
 
     def estimates(self) -> tuple[Estimate, ...]:
-        """One an unknown; what was not told has its prior's value and spread."""
+        """One an unknown; what is not identifiable has its prior's value and std."""
         problem, known = self.problem, self.uncertainty
         robot, effects = problem.world.robot, problem.world.effects
         figures = nominal_figures(robot, effects, problem.parameters)
@@ -58,9 +58,9 @@ class Fit:
             Estimate(
                 parameter=p,
                 value=float(value),
-                std=float(known.std[i] if known.told[i] else 1.0) * p.per_z(float(value)),
-                told=bool(known.told[i]),
-                at_bound=bool(known.at_bound[i] and known.told[i]),
+                std=float(known.std[i] if known.identifiable[i] else 1.0) * p.per_z(float(value)),
+                identifiable=bool(known.identifiable[i]),
+                at_bound=bool(known.at_bound[i] and known.identifiable[i]),
                 nominal=nominal,
             )
             for i, (p, value, nominal) in enumerate(rows)
@@ -162,32 +162,40 @@ def _judged(
     stage: str,
     whole: Problem,
 ) -> Fit:
-    """Intervals; and once more without what was not told, which goes back to its prior."""
+    """Intervals; and once more without what is not identifiable, which goes back to its prior."""
     # Slopes carried along are good enough to step by, not to judge.
     linear = linear or problem.linearised(z)
     known = uncertainty(problem, linear)
-    told, z = known.told, np.where(known.told, z, 0.0)
-    if told.any():
-        part = problem if told.all() else problem.only(told, z)
-        again = gauss_newton(part, z[told], linear=linear.only(told), refreshes=0)
-        z[told], iterations = again.z, iterations + again.iteration
-        known = given_untold(known, uncertainty(part, again.linear or linear.only(told)))
+    identifiable, z = known.identifiable, np.where(known.identifiable, z, 0.0)
+    if identifiable.any():
+        part = problem if identifiable.all() else problem.only(identifiable, z)
+        again = gauss_newton(part, z[identifiable], linear=linear.only(identifiable), refreshes=0)
+        z[identifiable], iterations = again.z, iterations + again.iteration
+        known = given_fixed(known, uncertainty(part, again.linear or linear.only(identifiable)))
     residual = problem.residuals(z[None])[0]
     error = problem.rms(residual)
     cost = float(problem.costs_of(z[None], residual[None])[0])
-    done = Iterate(z, cost, error, iterations, noise=problem.noise, told=told.tolist(), done=True)
+    done = Iterate(
+        z,
+        cost,
+        error,
+        iterations,
+        noise=problem.noise,
+        identifiable=identifiable.tolist(),
+        done=True,
+    )
     checkpoint.keep(stage, whole, done)
     return Fit(problem, z, error, known, iterations, problem.simulator.simulated_seconds)
 
 
 def _finished(problem: Problem, kept: Iterate, free_starts: bool) -> Fit:
     """A stage that an earlier run had finished: the same answer, its intervals formed again."""
-    z, told = kept.z, np.array(kept.told)
+    z, identifiable = kept.z, np.array(kept.identifiable)
     problem = problem.with_noise(kept.noise)
     problem = problem.with_free_starts(z) if free_starts else problem
-    known = replace(uncertainty(problem, problem.linearised(z)), told=told)
-    if told.any() and not told.all():
-        part = problem.only(told, z)
-        known = given_untold(known, uncertainty(part, part.linearised(z[told])))
+    known = replace(uncertainty(problem, problem.linearised(z)), identifiable=identifiable)
+    if identifiable.any() and not identifiable.all():
+        part = problem.only(identifiable, z)
+        known = given_fixed(known, uncertainty(part, part.linearised(z[identifiable])))
     seconds = problem.simulator.simulated_seconds
     return Fit(problem, z, kept.error, known, kept.iteration, seconds)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gapless.identification.plans.fitter import Fitter
 
 LEAST_SPREAD = 0.02
-"""Units are never taken to be more alike than this share of the prior's spread."""
+"""Units are never taken to be more alike than this share of the prior std."""
 
 
 def by_unit(recordings: Sequence[Recording]) -> dict[str, list[Recording]]:
@@ -63,14 +63,14 @@ def _prior(
 ) -> list[Parameter]:
     """Parameters around a mean; spread in shares of their own."""
     return [
-        replace(p, prior=float(np.clip(m, p.lower, p.upper)), spread=float(p.spread * s))
+        replace(p, prior=float(np.clip(m, p.lower, p.upper)), prior_std=float(p.prior_std * s))
         for p, m, s in zip(parameters, mean, spread, strict=True)
     ]
 
 
 def _population(fits: dict[str, Fit], shared: Fit) -> tuple[np.ndarray, np.ndarray]:
     """Mean of the units, and how far they differ beyond the errors of their own fits."""
-    sizes = np.array([p.spread for p in shared.problem.parameters])
+    sizes = np.array([p.prior_std for p in shared.problem.parameters])
     values = np.array([f.values for f in fits.values()])
     own = np.array([_errors(f) for f in fits.values()])
     beyond = values.var(axis=0, ddof=1) - (own**2).mean(axis=0)
@@ -92,14 +92,17 @@ def _fleet_calibration(
     spread: np.ndarray,
 ) -> Calibration:
     calibration = fitter.described(replace(shared, z=shared.problem.z_of(mean)))
-    sizes = np.array([p.spread for p in shared.problem.parameters])
+    sizes = np.array([p.prior_std for p in shared.problem.parameters])
     wide = np.sqrt((spread * sizes) ** 2 + np.array([e.std for e in calibration.estimates]) ** 2)
     estimates = tuple(
-        replace(e, std=float(w)) if e.told else e
+        replace(e, std=float(w)) if e.identifiable else e
         for e, w in zip(calibration.estimates, wide, strict=True)
     )
     units = {
-        name: {e.name: {"value": e.value, "std": e.std, "told": e.told} for e in f.estimates()}
+        name: {
+            e.name: {"value": e.value, "std": e.std, "identifiable": e.identifiable}
+            for e in f.estimates()
+        }
         for name, f in fits.items()
     }
     return replace(

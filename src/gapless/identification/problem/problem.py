@@ -1,6 +1,6 @@
 """What every optimiser minimises: replay errors of windows, and what was known before.
 
-Optimisers work on z, the parameters' distance from their priors in units of their spreads.
+Optimisers work on z, the parameters' distance from their priors in units of their prior std.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Problem:
         objective: "joints", or "bodies" (HALO's body positions, the upper body counting more).
         loss: a key of `LOSSES`.
         noise: of a residual, rad or m; errors are counted in it, and so are the priors.
-        prior_weight: 1 takes the spreads as they are, 0 leaves the priors out.
+        prior_weight: 1 takes the prior std as they are, 0 leaves the priors out.
         boxes: kind or name -> (lower, upper) share of the prior: HALO's regulariser, free inside,
             quadratic outside.
     """
@@ -168,7 +168,7 @@ class Problem:
         self.simulator = Simulator(world, parameters)
         self.lower = np.array([p.z_of(p.lower) for p in parameters])
         self.upper = np.array([p.z_of(p.upper) for p in parameters])
-        self._step = np.array([p.step / p.spread for p in parameters])
+        self._step = np.array([p.step / p.prior_std for p in parameters])
         self.boxes = boxes
 
     def rms(self, residuals: np.ndarray) -> float:

@@ -16,7 +16,7 @@ from gapless.worlds.effects import PER_JOINT, Effects
 from gapless.worlds.mujoco_world import MujocoWorld
 from gapless.worlds.world import State, Trajectory
 
-COPIES = 2048
+ENVIRONMENTS = 2048
 """Simulations run at once; more would only need more memory."""
 
 
@@ -55,7 +55,7 @@ class Simulator:
             Arrays (k, n, T, ...): the states after each command.
         """
         candidates = [self.candidate(row) for row in values]
-        at_once = max(1, COPIES // len(windows))
+        at_once = max(1, ENVIRONMENTS // len(windows))
         parts = [
             self._play(windows, candidates[i : i + at_once])
             for i in range(0, len(candidates), at_once)
@@ -69,14 +69,14 @@ class Simulator:
     def _play(self, windows: Windows, candidates: list[Candidate]) -> Trajectory:
         each, told = len(windows), windows.conditions
         made = [self.world.models.of_robot(c.robot) for c in candidates]
-        models = [model for of in made for model in of.of_copies(each, told)]
+        models = [model for of in made for model in of.of_environments(each, told)]
         targets = np.concatenate(
             [_targets(windows.commands, models[i : i + each]) for i in range(0, len(models), each)]
         )
         start = State.concatenate([windows.start] * len(candidates))
         effects = self._effects(candidates, len(windows))
         before = windows.before
-        return self.world.rollout_copies(
+        return self.world.rollout_environments(
             start, targets[:, before:], targets[:, :before], models, effects
         )
 

@@ -1,5 +1,5 @@
-"""How well a fit knows its parameters: intervals that own up to model error, and what was not
-told."""
+"""How well a fit knows its parameters: intervals that own up to model error, and what is not
+identifiable."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from gapless.identification.problem.linearisation import Linear
 from gapless.identification.problem.problem import Problem
 
 TOLD = 0.5
-"""A parameter whose error is above this share of its prior's spread was not told by the data."""
+"""A parameter whose error is above this share of its prior std is not identifiable by the data."""
 
 FAR = 2.0
-"""A figure that many standard deviations from its prior was told, however roughly."""
+"""A parameter that many standard deviations from its prior is identifiable, however roughly."""
 
 MOVING = 0.02
 """A joint whose commands stay within this, rad, was not moved."""
@@ -23,24 +23,24 @@ AT_REST = ("kp", "encoder_bias", "effort", "compliance")
 """What a joint that stands still may tell: how it sags."""
 
 BOUND = 1e-3
-"""Distance from a bound, in spreads, within which a value counts as being on it."""
+"""Distance from a bound, in prior std, within which a value counts as being on it."""
 
 
 @dataclass(frozen=True)
 class Uncertainty:
-    """What is known about each parameter after a fit, in spreads.
+    """What is known about each parameter after a fit, in prior std.
 
     Attributes:
         std: (P,) 1 sigma.
         correlation: (P, P).
-        told: (P,) whether the data told it.
+        identifiable: (P,) whether the data identify it.
         at_bound: (P,) whether the fit stopped at a bound.
         precision: (P, P) information of data and priors.
     """
 
     std: np.ndarray
     correlation: np.ndarray
-    told: np.ndarray
+    identifiable: np.ndarray
     at_bound: np.ndarray
     precision: np.ndarray
 
@@ -58,14 +58,14 @@ def uncertainty(problem: Problem, linear: Linear) -> Uncertainty:
     noise = np.sum(linear.weight * linear.residual**2) / max(problem.readings - len(problem), 1)
     noise = max(noise, (problem.floor / problem.noise) ** 2)
     discount = noise * _clustering(data + 1e-9 * np.eye(len(data)), linear.scores, noise)
-    prior = np.eye(len(data))  # whatever its weight in the fit, the spread is what was known
+    prior = np.eye(len(data))  # whatever its weight in the fit, the prior std is what was known
     posterior = np.linalg.inv(data / discount + prior)
     std = np.sqrt(np.diag(posterior))
     edge = np.minimum(linear.z - problem.lower, problem.upper - linear.z)
     return Uncertainty(
         std=std,
         correlation=posterior / np.outer(std, std),
-        told=((std < TOLD) | (np.abs(linear.z) > FAR * std)) & seen & _excited(problem),
+        identifiable=((std < TOLD) | (np.abs(linear.z) > FAR * std)) & seen & _excited(problem),
         precision=data / discount + prior,
         at_bound=edge < BOUND,
     )
@@ -91,25 +91,30 @@ def _clustering(information: np.ndarray, scores: np.ndarray, noise: float) -> fl
     return float(max(1.0, np.quantile(ratio, 0.75)))
 
 
-def given_untold(known: Uncertainty, part: Uncertainty) -> Uncertainty:
-    """The uncertainty after a second fit of what was told, the rest at its prior.
+def given_fixed(known: Uncertainty, part: Uncertainty) -> Uncertainty:
+    """The uncertainty after a second fit of what is identifiable, the rest at its prior.
 
-    The rest may be off by its spread, and what was told would follow: that widens its intervals.
+    The rest may be off by its prior std, and what is identifiable would follow: that widens its
+    intervals.
 
     Args:
         known: of all parameters, from the first fit.
-        part: of those that were told, from the second.
+        part: of those that are identifiable, from the second.
     """
-    told = known.told
-    if told.all():
-        return replace(part, told=told)
+    identifiable = known.identifiable
+    if identifiable.all():
+        return replace(part, identifiable=identifiable)
     held = np.linalg.solve(
-        known.precision[np.ix_(told, told)], known.precision[np.ix_(told, ~told)]
+        known.precision[np.ix_(identifiable, identifiable)],
+        known.precision[np.ix_(identifiable, ~identifiable)],
     )
-    covariance = np.eye(len(told))
+    covariance = np.eye(len(identifiable))
     own = part.correlation * np.outer(part.std, part.std)
-    covariance[np.ix_(told, told)] = own + held @ held.T
-    covariance[np.ix_(told, ~told)], covariance[np.ix_(~told, told)] = -held, -held.T
+    covariance[np.ix_(identifiable, identifiable)] = own + held @ held.T
+    (
+        covariance[np.ix_(identifiable, ~identifiable)],
+        covariance[np.ix_(~identifiable, identifiable)],
+    ) = -held, -held.T
     std, bound = np.sqrt(np.diag(covariance)), known.at_bound.copy()
-    bound[told] = part.at_bound
+    bound[identifiable] = part.at_bound
     return replace(known, std=std, correlation=covariance / np.outer(std, std), at_bound=bound)

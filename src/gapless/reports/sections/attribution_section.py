@@ -14,13 +14,13 @@ def data(run: Run) -> dict[str, Any] | None:
     found = gap and gap["attribution"]
     if not found:
         return None
-    colours = dict(zip(found["units"], CAUSES, strict=False)) | {"remains": REMAINS}
+    colours = dict(zip(found["units"], CAUSES, strict=False)) | {"unexplained": REMAINS}
     joints = found["joints"]
     shares = {
         cause: {j: 100 * told["share"][cause] for j, told in joints.items()}
         for cause in found["units"]
     }
-    shares["remains"] = {j: 100 * told["remains"] for j, told in joints.items()}
+    shares["unexplained"] = {j: 100 * told["unexplained"] for j, told in joints.items()}
     overall = {cause: {"all joints": 100 * share} for cause, share in found["overall"].items()}
     unit = "% of the squared error"
     return {

@@ -25,10 +25,10 @@ def data(run: Run) -> dict[str, Any] | None:
     found = Calibration.load(file)
     kinds: dict[str, list[Estimate]] = {}
     for estimate in found.estimates:
-        if estimate.told:
+        if estimate.identifiable:
             kinds.setdefault(estimate.parameter.kind, []).append(estimate)
     figures = {f"calibration-{kind}": _intervals(kind, told) for kind, told in kinds.items()}
-    told = [i for i, e in enumerate(found.estimates) if e.told]
+    told = [i for i, e in enumerate(found.estimates) if e.identifiable]
     matrix = found.correlation[np.ix_(told, told)]
     if len(told) > 1:
         names = [found.estimates[i].name for i in told]
@@ -69,6 +69,6 @@ def _row(estimate: Estimate) -> dict[str, Any]:
         "high": high,
         "nominal": float(np.mean(estimate.nominal)),
         "unit": KINDS[estimate.parameter.kind].unit,
-        "told": estimate.told,
+        "identifiable": estimate.identifiable,
         "at_bound": estimate.at_bound,
     }

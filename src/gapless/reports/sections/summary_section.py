@@ -57,7 +57,8 @@ def sentence(run: Run) -> str:
 
 def _row(name: str, stages: dict[str, Stage], horizon: float) -> dict[str, Any]:
     if name not in stages:
-        return {"name": name, "error": None, "kept": False, "why": "not there yet"}
+        absent = dict.fromkeys(("error", "less", "choose"))
+        return {"name": name, **absent, "kept": False, "why": "not there yet"}
     stage, raw = stages[name], stages["raw"].error(horizon)
     error = stage.error(horizon)
     return {

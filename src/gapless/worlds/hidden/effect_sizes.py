@@ -44,8 +44,10 @@ EFFECTS: dict[str, Size] = {
     "viscous": Size((0.01, 0.025, 0.06), "of effort", 0.3, 0.2, "viscous friction at full speed"),
     "stribeck": Size((0.003, 0.008, 0.016), "of effort", 0.3, 0.2, "dry friction more at rest"),
     "load_friction": Size((0.03, 0.07, 0.12), "share", 0.2, 0.1, "friction per transmitted torque"),
-    "backlash": Size((0.003, 0.007, 0.014), "rad", 0.3, 0.2, "play of the gear"),
-    "flex": Size((0.002, 0.006, 0.015), "rad", 0.2, 0.1, "twist of the drive at full effort"),
+    "backlash": Size((0.003, 0.007, 0.014), "rad", 0.3, 0.2, "backlash of the gear"),
+    "flex": Size(
+        (0.002, 0.006, 0.015), "rad", 0.2, 0.1, "compliance of the drive: its angle at full effort"
+    ),
     "command_delay": Size((0.002, 0.006, 0.015), "s", 0.0, 0.1, "time until a command acts"),
     "command_jitter": Size((0.0003, 0.001, 0.003), "s", 0.0, 0.1, "mean time it is later still"),
     "sensor_delay": Size((0.001, 0.002, 0.005), "s", 0.0, 0.1, "age of what the log shows"),

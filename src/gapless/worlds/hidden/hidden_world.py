@@ -121,7 +121,7 @@ class HiddenWorld:
 
     @property
     def health(self) -> Health:
-        """Which of the copies that `step` advances diverged, and when."""
+        """Which of the environments that `step` advances diverged, and when."""
         return self._inner.health
 
     @property
@@ -135,12 +135,12 @@ class HiddenWorld:
         return self if same else HiddenWorld(self._robot, rate=rate, **self._settings)
 
     def twin(self) -> HiddenWorld:
-        """The same unit, with copies of its own."""
+        """The same unit, with environments of its own."""
         return HiddenWorld(self._robot, rate=self.rate, **self._settings)
 
-    def home(self, copies: int = 1) -> State:
+    def home(self, environments: int = 1) -> State:
         """The default pose at rest; on a floor, standing."""
-        return self._inner.home(copies)
+        return self._inner.home(environments)
 
     def write_truth(self, path: str | Path) -> None:
         """Write the unit's figures to a file, for scoring a method that has finished."""
@@ -153,7 +153,7 @@ class HiddenWorld:
         conditions: Sequence[Conditions] | None = None,
         history: np.ndarray | None = None,
     ) -> None:
-        """Put copies into a state; see `World.reset`."""
+        """Put environments into a state; see `World.reset`."""
         self._inner.reset(state, which, self._conditions(conditions), history)
         drawn = sequence_generators(*self._chance_key, state.q, conditions)
         if which is None:
@@ -166,7 +166,7 @@ class HiddenWorld:
         ]
 
     def place(self, state: State) -> None:
-        """Move all copies to another state; clocks, delays and motors go on as they were."""
+        """Move all environments to another state; clocks, delays and motors go on as they were."""
         self._inner.place(state)
         self._recent = [state]
 

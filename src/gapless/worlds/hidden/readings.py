@@ -33,7 +33,7 @@ class Sensors:
     def log(
         self, true: Trajectory, rate: float, generators: Sequence[np.random.Generator]
     ) -> Trajectory:
-        """The trajectory as the log shows it; one generator a copy."""
+        """The trajectory as the log shows it; one generator an environment."""
         seen = _late(true, self.delay * rate, rate) if self.delay else true
         q, dq = seen.q, seen.dq
         if self.noise.any():

@@ -1,4 +1,4 @@
-"""The inner loop of PhysxWorld: one scene a copy, the torque of all copies computed at once."""
+"""The inner loop of PhysxWorld: one scene per environment, the torque of all computed at once."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Copy:
 
 
 class PhysxEngine(Engine):
-    """Plays targets in PhysX, one scene a copy.
+    """Plays targets in PhysX, one scene an environment.
 
     PD acts as a torque at every physics step. Its damping is made implicit, as in MuJoCo's
     implicitfast: (M + h·D) Δv = h·f is an explicit step whose armature is larger by h·D.
@@ -64,7 +64,7 @@ class PhysxEngine(Engine):
         self._armature = model.dof_armature[self.layout.dof]
 
     def actuators(self, models: list[Any], effects: Effects) -> Actuators:
-        """The actuators of these copies, friction and damping included: PhysX has none in N·m."""
+        """The actuators of environments, friction and damping included: PhysX has none in N·m."""
         law = law_of([copy.model for copy in models])
         return Actuators(
             effects,
@@ -84,10 +84,10 @@ class PhysxEngine(Engine):
         control: np.ndarray,
         push: np.ndarray | None,
     ) -> None:
-        """Physics step by physics step, all copies side by side."""
-        copies: list[Copy] = models
+        """Physics step by physics step, all environments side by side."""
+        environments: list[Copy] = models
         now = played.packed[:, part.start].copy()
-        for copy, row in zip(copies, now, strict=True):
+        for copy, row in zip(environments, now, strict=True):
             copy.scene_from(self._names, self.layout, row)
         q, dq = now[:, self.layout.q], now[:, self.layout.dq]
         motors = played.motors or Motors.unset(actuators.effects.ambient, len(now), None)
@@ -96,9 +96,9 @@ class PhysxEngine(Engine):
             armature = self._armature_with_damping(actuators.law, control[:, k] - q, dq)
             torque = actuators.torque(control[:, k], q, dq, motors)
             torque = torque if push is None else torque + push[:, k]
-            _step(copies, torque, armature, q, dq)
+            _step(environments, torque, armature, q, dq)
             if (k + 1) % self.substeps == 0:
-                self._read(copies, now)
+                self._read(environments, now)
                 row = part.start + (k + 1) // self.substeps
                 played.packed[:, row] = now
                 played.torque[:, row] = actuators.motor_torque(control[:, k], q, dq, motors)[0]
@@ -111,10 +111,10 @@ class PhysxEngine(Engine):
         within = np.abs(law.kp * error - law.kd * dq) < law.effort
         return self._armature + self.model.opt.timestep * (self._damping + law.kd * within)
 
-    def _read(self, copies: list[Copy], now: np.ndarray) -> None:
-        """Take over the states of living copies; one that ran away keeps its last good state."""
+    def _read(self, environments: list[Copy], now: np.ndarray) -> None:
+        """Take over the states of the living; one that ran away keeps its last good state."""
         row = np.empty(now.shape[1])
-        for i, copy in enumerate(copies):
+        for i, copy in enumerate(environments):
             if not copy.alive or copy.scene is None:
                 continue
             row[:] = now[i]
@@ -126,11 +126,15 @@ class PhysxEngine(Engine):
 
 
 def _step(
-    copies: list[Copy], torque: np.ndarray, armature: np.ndarray, q: np.ndarray, dq: np.ndarray
+    environments: list[Copy],
+    torque: np.ndarray,
+    armature: np.ndarray,
+    q: np.ndarray,
+    dq: np.ndarray,
 ) -> None:
-    """Advance living copies and read their joints; PhysX must never be given a NaN."""
+    """Advance living environments and read their joints; PhysX must never be given a NaN."""
     usable = np.all(np.abs(torque) < LARGEST, axis=1)
-    for i, copy in enumerate(copies):
+    for i, copy in enumerate(environments):
         copy.alive = copy.alive and bool(usable[i])
         if copy.alive and copy.scene is not None:
             copy.scene.advance(torque[i], armature[i])

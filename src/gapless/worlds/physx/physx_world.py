@@ -19,14 +19,14 @@ from gapless.worlds.physx.physx_engine import Copy, PhysxEngine
 from gapless.worlds.world import State, Trajectory
 
 SCENES_AT_ONCE = 64
-"""Copies of a rollout that are simulated side by side: a scene takes about 2 MB."""
+"""Environments of a rollout that are simulated side by side: a scene takes about 2 MB."""
 
 
 class PhysxWorld(EngineWorld):
-    """Copies of a robot in PhysX, one scene each.
+    """Environments of a robot in PhysX, one scene each.
 
     Every reset and every rollout builds new scenes. A start beyond a joint's limits widens that
-    limit for that copy: recordings of real robots have such starts.
+    limit for that environment: recordings of real robots have such starts.
 
     Args:
         robot: what is simulated; its mount decides whether there is a floor.
@@ -86,7 +86,7 @@ class PhysxWorld(EngineWorld):
         history: np.ndarray | None = None,
         conditions: Sequence[Conditions] | None = None,
     ) -> Trajectory:
-        """Play (n, T, J) targets from a state, block of copies by block; see `World.rollout`."""
+        """Play (n, T, J) targets from a state, block by block; see `World.rollout`."""
         given = {"torques": torques, "history": history, "conditions": conditions}
         told = {name: values for name, values in given.items() if values is not None}
         sizes = {len(values) for values in (state, targets, *told.values())}
@@ -99,7 +99,7 @@ class PhysxWorld(EngineWorld):
             played.append(super().rollout(state[block], targets[block], **part))
         return Trajectory.concatenate(played)
 
-    def _models_for(self, copies: int, conditions: Sequence[Conditions] | None) -> list[Any]:
-        """Copies that have no scene yet, so that each start is built anew."""
-        models = super()._models_for(copies, conditions)
+    def _models_for(self, environments: int, conditions: Sequence[Conditions] | None) -> list[Any]:
+        """Environments that have no scene yet, so that each start is built anew."""
+        models = super()._models_for(environments, conditions)
         return [Copy(model, self._plan(model)) for model in models]

@@ -1,4 +1,4 @@
-"""Copies of a robot between control steps: what the next step goes on from."""
+"""Environments of a robot between control steps: what the next step goes on from."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from gapless.worlds.engine import PackedTrajectory
 
 
 @dataclass
-class Copies:
-    """n copies, their memory included.
+class Environments:
+    """n environments, their memory included.
 
     Attributes:
         packed: (n, size) their states.
-        models: one a copy, as its engine takes them.
+        models: one an environment, as its engine takes them.
         history: (n, H, J) targets that a delay still brings into force.
         late: (n, H) seconds of jitter of those.
         motors: what they remember; None where they remember nothing.
@@ -34,7 +34,7 @@ class Copies:
     diverged_at: np.ndarray
 
     @classmethod
-    def none(cls, size: int, joints: int) -> Copies:
+    def none(cls, size: int, joints: int) -> Environments:
         """No copy at all, as before the first reset."""
         history = np.zeros((0, 0, joints))
         return cls(np.zeros((0, size)), [], history, np.zeros((0, 0)), None, [], np.zeros(0))
@@ -47,8 +47,8 @@ class Copies:
         """(n,) True for those that did not diverge."""
         return np.isnan(self.diverged_at)
 
-    def replace(self, chosen: np.ndarray, fresh: Copies) -> None:
-        """Put fresh copies in place of the chosen ones (indices)."""
+    def replace(self, chosen: np.ndarray, fresh: Environments) -> None:
+        """Put fresh environments in place of the chosen ones (indices)."""
         self.packed[chosen] = fresh.packed
         self.history[chosen], self.late[chosen] = fresh.history, fresh.late
         self.diverged_at[chosen] = fresh.diverged_at
@@ -63,7 +63,7 @@ class Copies:
         self.packed[self.alive] = packed[self.alive]
 
     def advance(self, played: PackedTrajectory, targets: np.ndarray, late: np.ndarray) -> None:
-        """Take over one control step; a copy that diverged stays as it was.
+        """Take over one control step; an environment that diverged stays as it was.
 
         Args:
             played: what the engine made of it.
