@@ -6,15 +6,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gapless.closing import CloseSettings as CloseSettings
     from gapless.closing import Run as Run
     from gapless.closing import close as close
     from gapless.comparison import Comparison as Comparison
     from gapless.comparison import compare as compare
     from gapless.corrections import CorrectedWorld as CorrectedWorld
     from gapless.corrections import Correction as Correction
+    from gapless.corrections import CorrectSettings as CorrectSettings
     from gapless.corrections import correct as correct
     from gapless.errors import GaplessError as GaplessError
     from gapless.identification import Calibration as Calibration
+    from gapless.identification import IdentifySettings as IdentifySettings
     from gapless.identification import identify as identify
     from gapless.measurement import Gap as Gap
     from gapless.measurement import measure as measure
@@ -22,9 +25,11 @@ if TYPE_CHECKING:
     from gapless.recordings import Dataset as Dataset
     from gapless.recordings import ImportOptions as ImportOptions
     from gapless.recordings import Recording as Recording
+    from gapless.recordings import Split as Split
     from gapless.recordings import check_dataset as check_dataset
     from gapless.recordings import import_dataset as import_dataset
     from gapless.recordings import robot_of as robot_of
+    from gapless.recordings import split_recordings as split_recordings
     from gapless.reports import report as report
     from gapless.robots import Payload as Payload
     from gapless.robots import Robot as Robot
@@ -41,6 +46,8 @@ _HOME = {
     "Recording": "recordings",
     "Conditions": "recordings",
     "Dataset": "recordings",
+    "Split": "recordings",
+    "split_recordings": "recordings",
     "ImportOptions": "recordings",
     "import_dataset": "recordings",
     "check_dataset": "recordings",
@@ -54,13 +61,16 @@ _HOME = {
     "measure": "measurement",
     "Calibration": "identification",
     "identify": "identification",
+    "IdentifySettings": "identification",
     "Correction": "corrections",
     "CorrectedWorld": "corrections",
     "correct": "corrections",
+    "CorrectSettings": "corrections",
     "compare": "comparison",
     "Comparison": "comparison",
     "Run": "closing",
     "close": "closing",
+    "CloseSettings": "closing",
     "report": "reports",
 }
 __version__ = "0.1.0"

@@ -90,7 +90,7 @@ OF_A_PAGE = (mjcf, robot_file, mapping, csv_log, logs)
 
 
 class Inputs:
-    """Makes each input once, and hands out environments."""
+    """Makes each input once, and hands out copies."""
 
     def __init__(self, kept: Path) -> None:
         self._kept = kept

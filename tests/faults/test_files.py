@@ -295,9 +295,9 @@ def test_case_23_programs_that_expand_are_stopped(tmp_path):
     with pytest.raises(FormatError, match="larger than any log"):
         read_pickle(tmp_path / "a.pkl")
     head = b"\x80\x02c_codecs\nencode\nq\x00X\x00\x10\x00\x00" + b"x" * 4096 + b"q\x01"
-    environments = b"h\x00h\x01X\x06\x00\x00\x00latin1\x86R" * 50
-    (tmp_path / "a.pkl").write_bytes(head + environments + b".")
-    with pytest.raises(FormatError, match="environments one content over and over"):
+    copies = b"h\x00h\x01X\x06\x00\x00\x00latin1\x86R" * 50
+    (tmp_path / "a.pkl").write_bytes(head + copies + b".")
+    with pytest.raises(FormatError, match="copies one content over and over"):
         read_pickle(tmp_path / "a.pkl")
 
 

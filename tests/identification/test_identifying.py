@@ -73,7 +73,7 @@ def test_what_scales_together_is_flagged_and_stays(pair: Robot, waves: list[Reco
         for estimate in (first, second):
             if not estimate.identifiable:
                 assert estimate.value == estimate.parameter.prior
-    assert any("could not tell" in note for note in found.notes)
+    assert any("not identifiable" in note for note in found.notes)
 
 
 def test_mass_and_gear_from_unloaded_data_are_not_told(pair: Robot) -> None:

@@ -133,8 +133,8 @@ def test_bounds_and_priors_are_overridden_by_name_kind_and_pattern(so101: Robot)
     assert (found["kp/wrist_flex"].lower, found["kp/wrist_flex"].upper) == (2.0, 40.0)
     assert (found["kp/wrist_roll"].lower, found["kp/wrist_roll"].upper) == (3.0, 30.0)
     elbow, before = found["damping/elbow_flex"], plain["damping/elbow_flex"]
-    assert (elbow.prior, elbow.spread) == (0.8, 0.1)
-    assert elbow.step / elbow.spread == pytest.approx(before.step / before.spread)
+    assert (elbow.prior, elbow.prior_std) == (0.8, 0.1)
+    assert elbow.step / elbow.prior_std == pytest.approx(before.step / before.prior_std)
     assert found["damping/gripper"] == plain["damping/gripper"]
 
 
@@ -151,7 +151,11 @@ def test_bounds_and_priors_are_overridden_by_name_kind_and_pattern(so101: Robot)
         ("kp", {"bounds": {"kp": (17.8, 17.8)}}, "contradict each other: 17.8 to 17.8"),
         ("kp", {"bounds": {"kp": (20.0, 30.0)}}, "is 17.8 N·m/rad, outside its bounds 20 to 30"),
         ("kp", {"priors": {"kp": (1e6, 1.0)}}, "outside its bounds.*widen the bounds or change"),
-        ("kp", {"priors": {"kp": (17.8, 0.0)}}, "spread of kp/shoulder_pan is 0; expected above 0"),
+        (
+            "kp",
+            {"priors": {"kp": (17.8, 0.0)}},
+            "prior_std of kp/shoulder_pan is 0; expected above 0",
+        ),
         ([], {}, "no parameter is named"),
     ],
 )
@@ -186,6 +190,6 @@ def test_bounds_that_are_not_numbers_are_refused() -> None:
     good = {"name": "kp/a", "kind": "kp", "places": ("a",), "unit": "", "prior": 1.0}
     for bad in ({"lower": np.nan, "upper": 2.0}, {"lower": 0.0, "upper": np.nan}):
         with pytest.raises(GaplessError, match="contradict"):
-            Parameter(**good, **bad, spread=1.0, step=0.1)
+            Parameter(**good, **bad, prior_std=1.0, step=0.1)
     with pytest.raises(GaplessError, match="outside its bounds"):
-        Parameter(**{**good, "prior": np.nan}, lower=0.0, upper=2.0, spread=1.0, step=0.1)
+        Parameter(**{**good, "prior": np.nan}, lower=0.0, upper=2.0, prior_std=1.0, step=0.1)

@@ -81,7 +81,7 @@ def test_loads_come_back_on_the_links_that_carry_them(arms: Robot) -> None:
 def test_shares_and_remainder_sum_to_one(arms: Robot) -> None:
     """What no cause explains is said."""
     found = attribute(recorded(injected("delay", arms)), MujocoWorld(arms), max_windows=20)
-    np.testing.assert_allclose(found.share.sum(axis=1) + found.remains, 1.0)
+    np.testing.assert_allclose(found.share.sum(axis=1) + found.unexplained, 1.0)
     assert sum(found.overall.values()) == pytest.approx(1.0)
 
 

@@ -16,7 +16,7 @@ VERBS = {
     "import": "turn a robot's logs into a dataset",
     "check": "say what is wrong with a dataset",
     "measure": "say how far a simulator is from a dataset, where and why",
-    "identify": "find a robot's physical figures from its recordings, with their uncertainty",
+    "identify": "identify a robot's physical parameters from its recordings, with their uncertainty",
     "correct": "learn what no figure of a simulator expresses, judged on other motions",
     "compare": "train methods on the same recordings, and print their held-out errors",
     "motion": "make, check and save a motion",

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gapless.corrections.corrected_world import CorrectedWorld as CorrectedWorld
     from gapless.corrections.correcting import CorrectionRefusedError as CorrectionRefusedError
+    from gapless.corrections.correcting import CorrectSettings as CorrectSettings
     from gapless.corrections.correcting import correct as correct
     from gapless.corrections.runtime.correction import Correction as Correction
 
 _HOME = {
     "CorrectedWorld": "corrected_world",
     "CorrectionRefusedError": "correcting",
+    "CorrectSettings": "correcting",
     "correct": "correcting",
     "Correction": "runtime.correction",
 }

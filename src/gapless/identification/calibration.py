@@ -1,4 +1,4 @@
-"""A Calibration: identified figures with their uncertainty, and what is done with them."""
+"""A Calibration: identified parameters with their uncertainty, and what is done with them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FORMAT = "gapless calibration 1"
 
 @dataclass(frozen=True)
 class Calibration(PrintsAsTables):
-    """Named figures that patch a robot model, and how recordings of that robot are counted.
+    """Named parameters that patch a robot model, and how recordings of that robot are counted.
 
     Example:
         recordings = calibration.recordings(dataset)  # signs and loads as it found them

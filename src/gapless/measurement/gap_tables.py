@@ -152,7 +152,7 @@ def _causes(found: Attribution) -> Group:
     table.add_column("unexplained", justify="right")
     overall = found.overall
     table.add_row(
-        "all", *(f"{overall[found.causes[c]]:.0%}" for c in order), f"{overall['remains']:.0%}"
+        "all", *(f"{overall[found.causes[c]]:.0%}" for c in order), f"{overall['unexplained']:.0%}"
     )
     table.add_section()
     for j in np.argsort(-found.weight):

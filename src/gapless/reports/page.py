@@ -32,7 +32,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Run], dict[str, Any] | None]]] = {
     "curves": ("Curves", curves_section.data),
     "replay": ("Replay in 3D", replay_section.data),
     "attribution": ("Likely causes", attribution_section.data),
-    "calibration": ("Identified figures", calibration_section.data),
+    "calibration": ("Identified parameters", calibration_section.data),
     "correction": ("Learned correction", correction_section.data),
     "comparison": ("Methods compared", comparison_section.data),
     "checks": ("Data", checks_section.data),

@@ -33,7 +33,7 @@ def summary_picture(run: Run, path: str | Path) -> Path:
 
 
 def _bars(panel: Any, summary: dict[str, Any]) -> None:
-    rows = {n: r for n, r in summary["rows"].items() if r["error"] is not None}
+    rows = {n: r for n, r in summary["rows"].items() if r["kept"]}
     loads = rows["raw"]["payloads"]
     labels = ["all", *(loads if len(loads) > 1 else ())]
     width = 0.8 / len(rows)

@@ -56,7 +56,7 @@ def acted(correction: Correction, given: dict[str, np.ndarray]) -> np.ndarray:
         now = {name: values[t] for name, values in given.items()}
         found = correction.act(now, memory or correction.begun(now))
         memory = found.memory
-        rows.append(np.concatenate([found.output, found.prior_std, found.weight[:, None]], axis=1))
+        rows.append(np.concatenate([found.output, found.spread, found.weight[:, None]], axis=1))
     return np.stack(rows)
 
 

@@ -155,7 +155,7 @@ def test_grid_has_levels_for_every_kind(arm: Robot, clip: Recording) -> None:
     """Kinds that ASAP does not vary move by a quarter of their spread; unknown ones are refused."""
     problem = asked(arm, clip, ("damping/bend", "com_x/fore", "kp@all"))
     found = grid(problem, np.zeros(3), sweeps=1)
-    quarter = 0.25 * problem.parameters[0].spread
+    quarter = 0.25 * problem.parameters[0].prior_std
     moved = problem.values(found.z) - [p.prior for p in problem.parameters]
     assert min(abs(abs(moved[0]) - quarter), abs(moved[0])) < 1e-9
     assert min(abs(abs(moved[1]) - 0.02), abs(moved[1])) < 1e-9

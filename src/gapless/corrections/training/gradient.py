@@ -57,7 +57,7 @@ class Gradient:
     threads: int = 1
 
     def train(self, task: Task, start: Correction, run: TrainingSession) -> Correction:
-        """Rounds of drawing, playing, linearising and learning; the best by the choosing motions is kept."""
+        """Rounds of drawing, playing, linearising, learning; the choosing motions keep the best."""
         with torch_threads(self.threads):
             return self._train(task, start, run)
 

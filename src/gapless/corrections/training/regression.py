@@ -143,7 +143,7 @@ def in_rounds(
     rounds: Sequence[Regression],
     lesson: Callable[[Correction, int], Lesson],
 ) -> Correction:
-    """Learn round after round, each from a lesson of its own; the best by the choosing motions is kept.
+    """Learn round after round, each from a lesson of its own; the choosing motions keep the best.
 
     Args:
         task: gives what chooses and the seed.

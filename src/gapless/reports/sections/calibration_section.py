@@ -1,4 +1,4 @@
-"""Identified figures with their intervals and correlations, and what the data could not tell."""
+"""Identified parameters with their intervals and correlations, and what is not identifiable."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from gapless.parameters import KINDS
 from gapless.reports.figures import heat, intervals
 
 MOST = 80
-"""Figures in the matrix of correlations: those that correlate most."""
+"""Parameters in the matrix of correlations: those that correlate most."""
 
 
 def data(run: Run) -> dict[str, Any] | None:
-    """Figures by kind; also of a calibration that did not help and was not kept."""
+    """Parameters by kind; also of a calibration that did not help and was not kept."""
     file = run.path / CALIBRATION
     if not file.exists():
         return None
