@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+LEAST_GAIN = 0.01
+"""Share of the error that a step must take away to be kept: less may be chance, and costs time."""
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -25,8 +28,8 @@ class Verdict:
 
     @property
     def improved(self) -> bool:
-        """Whether the error is smaller with it."""
-        return self.after < self.before
+        """Whether the error is clearly smaller with it."""
+        return self.reduction >= LEAST_GAIN
 
     @property
     def reduction(self) -> float:

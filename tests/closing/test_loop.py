@@ -16,6 +16,7 @@ from gapless.closing import CloseSettings, Run, close
 from gapless.errors import ArtifactError, DataError, FormatError, NameMismatchError
 from gapless.recordings import Recording
 from gapless.robots import Robot
+from gapless.verdict import Verdict
 from hidden_pair import nominal_pair, recorded
 
 
@@ -108,8 +109,8 @@ def test_steps_that_do_not_help_are_not_kept(
     assert found.facts["split"]["choosing"] == "cross-validation"
     assert rows["raw"]["error"] < 1e-3
     for name in ("identified", "corrected"):
-        verdict = rows[name]["choose"]
-        assert rows[name]["kept"] is (verdict["after"] < verdict["before"])
+        verdict = Verdict.from_dict(rows[name]["choose"])
+        assert verdict is not None and rows[name]["kept"] is verdict.improved
         assert bool(rows[name]["why"]) is not rows[name]["kept"]
 
 

@@ -154,7 +154,7 @@ def test_bounds_and_priors_are_overridden_by_name_kind_and_pattern(so101: Robot)
         (
             "kp",
             {"priors": {"kp": (17.8, 0.0)}},
-            "prior_std of kp/shoulder_pan is 0; expected above 0",
+            "prior_std of kp/shoulder_pan is 0; expected",
         ),
         ([], {}, "no parameter is named"),
     ],

@@ -54,8 +54,8 @@ class Environments:
         self.diverged_at[chosen] = fresh.diverged_at
         if self.motors is not None and fresh.motors is not None:
             self.motors.replace(chosen, fresh.motors)
-        for copy, model, drawn in zip(chosen, fresh.models, fresh.chance, strict=True):
-            self.models[copy], self.chance[copy] = model, drawn
+        for i, model, drawn in zip(chosen, fresh.models, fresh.chance, strict=True):
+            self.models[i], self.chance[i] = model, drawn
 
     def place(self, packed: np.ndarray) -> None:
         """Move those that did not diverge to other states; their clocks go on."""

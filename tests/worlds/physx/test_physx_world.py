@@ -246,3 +246,16 @@ def test_missing_extra_says_what_to_install(arms: Robot, monkeypatch: pytest.Mon
     monkeypatch.setattr("gapless.worlds.physx.library.find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"gapless\[physx\]"):
         PhysxWorld(arms)
+
+
+def test_a_moved_robot_goes_on_from_where_it_was_put(so101: Robot) -> None:
+    """A change of state, as a correction makes it, reaches the scene."""
+    worlds = PhysxWorld(so101), MujocoWorld(so101)
+    after = []
+    for world in worlds:
+        world.reset(world.home())
+        state = world.step(world.home().q)
+        moved = replace(state.start(), q=state.q + 0.3)
+        world.place(moved)
+        after.append(world.step(moved.q).q)
+    np.testing.assert_allclose(after[0], after[1], atol=0.02)

@@ -130,8 +130,8 @@ class Contract:
         if model_hash == self.model_hash and self.effects_hash in effects_hashes:
             return []
         return [
-            "it was trained on top of other parameters of the robot (another calibration, payload or "
-            "model file); use the --calibration it was trained with, or train it again"
+            "it was trained on top of other parameters of the robot (another calibration, payload "
+            "or model file); use the --calibration it was trained with, or train it again"
         ]
 
     def to_dict(self) -> dict[str, Any]:

@@ -77,6 +77,15 @@ class PhysxWorld(EngineWorld):
             effects=effects or self._effects_given,
         )
 
+    def place(self, state: State) -> None:
+        """Move the environments to another state; their scenes are built anew there."""
+        super().place(state)
+        for environment, alive in zip(
+            self._environments.models, self._environments.alive, strict=True
+        ):
+            if alive:
+                environment.scene = None
+
     def rollout(
         self,
         state: State,
