@@ -169,7 +169,7 @@ def test_corrections_add_up_in_order(made: Make, world: MujocoWorld) -> None:
 def test_a_correction_on_top_of_another_needs_it(made: Make, world: MujocoWorld) -> None:
     """What was trained on top of a correction is refused without it."""
     second = second_on(made("gru"), world, made())
-    with pytest.raises(ModelError, match="on top of other figures"):
+    with pytest.raises(ModelError, match="on top of other parameters"):
         CorrectedWorld(world, None, [second])
 
 

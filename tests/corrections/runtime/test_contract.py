@@ -61,7 +61,7 @@ def test_other_figures_are_refused(made, pair: Robot, change: str) -> None:
         "delay": pair,
     }[change]
     effects = Effects(delay=0.02) if change == "delay" else None
-    with pytest.raises(ModelError, match=r"other figures.*--calibration"):
+    with pytest.raises(ModelError, match=r"other parameters.*--calibration"):
         CorrectedWorld(MujocoWorld(robot, effects=effects, physics_step=STEP), None, [made()])
 
 
