@@ -17,6 +17,7 @@ import numpy as np
 from gapless.identification import IdentifySettings, identify
 from gapless.identification.calibration_plots import new_figure, plot_calibration, save_figure
 from gapless.identification.plans.two_stage import loads
+from gapless.identification.problem.posing import problem_of
 from gapless.measurement.judge import replay_error
 from gapless.measurement.replay import replay
 from gapless.motions.excitation import multisine
@@ -117,7 +118,7 @@ def valley(path: Path) -> None:
     robot = arm("elbow_flex")
     clips = recorded(robot.with_joints(kd=0.3, damping=0.5), 2)
     world = MujocoWorld(robot, RATE, physics_step=PHYSICS_STEP)
-    problem = QUICK.problem(clips, world, parameters_of(robot, ["kd", "damping"]))
+    problem = problem_of(QUICK, clips, world, parameters_of(robot, ["kd", "damping"]))
     kd, damping = np.meshgrid(np.linspace(0.0, 0.8, 17), np.linspace(0.0, 1.0, 21))
     points = [
         problem.z_of(np.array(pair)) for pair in zip(kd.ravel(), damping.ravel(), strict=True)

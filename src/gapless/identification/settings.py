@@ -7,20 +7,10 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
-import numpy as np
-
-from gapless.errors import DataError, unknown
-from gapless.identification.problem.problem import Problem
-from gapless.identification.problem.simulator import Simulator
 from gapless.measurement.spans import Horizon
-from gapless.measurement.windows import Windows, windows_of
 from gapless.parameters import Parameter
-from gapless.recordings.recording import Recordings
-from gapless.worlds.mujoco_world import MujocoWorld
 
 STARTS, BEGINNINGS = ("read", "free"), ("prior", "torque")
-CANDIDATES = 8
-"""Windows that the hardest are chosen from, for each that is fitted."""
 
 
 @dataclass(frozen=True)
@@ -62,43 +52,6 @@ class IdentifySettings:
     begin: str = "prior"
     physics_step: float = 0.002
     threads: int | None = None
-
-    def problem(
-        self, recordings: Recordings, world: MujocoWorld, parameters: Sequence[Parameter]
-    ) -> Problem:
-        """The problem of explaining recordings by parameters."""
-        if self.starts not in STARTS:
-            raise unknown("kind of starts", self.starts, STARTS)
-        if self.begin not in BEGINNINGS:
-            raise unknown("beginning", self.begin, BEGINNINGS)
-        if not 0 <= self.hardest <= 1:
-            raise DataError(f"hardest is {self.hardest}; expected a share from 0 to 1")
-        cut = windows_of(recordings, world.robot, self.horizon, self._candidates)
-        cut = cut if len(cut) <= self.windows else cut[self._chosen(cut, world)]
-        return Problem(
-            world,
-            parameters,
-            cut,
-            objective=self.objective,
-            # Exact slopes know no robust loss.
-            loss="squared" if self.optimiser == "gradient" else self.loss,
-            prior_weight=self.prior_weight,
-            boxes={k: v for k, v in self.boxes.items() if matches(parameters, k)},
-        )
-
-    @property
-    def _candidates(self) -> int:
-        return CANDIDATES * self.windows if self.hardest else self.windows
-
-    def _chosen(self, cut: Windows, world: MujocoWorld) -> np.ndarray:
-        """Windows that are repeated worst, and the others evenly spread."""
-        hard = round(self.hardest * self.windows)
-        played = Simulator(world, []).play(cut, np.zeros((1, 0)))
-        error = (cut.weight * np.nan_to_num(played.q[0] - cut.real.q) ** 2).sum(axis=(1, 2))
-        order = np.argsort(-error)
-        rest = np.sort(order[hard:])
-        even = rest[np.linspace(0, len(rest) - 1, self.windows - hard).round().astype(int)]
-        return np.sort(np.concatenate([order[:hard], even]))
 
 
 def matches(parameters: Sequence[Parameter], key: str) -> bool:

@@ -9,6 +9,7 @@ from gapless.errors import unknown
 from gapless.identification.calibration import Calibration
 from gapless.identification.plans.fit_checkpoint import FitCheckpoint
 from gapless.identification.plans.fitting import Fit, fit
+from gapless.identification.problem.posing import problem_of
 from gapless.identification.settings import IdentifySettings, matches
 from gapless.identification.torques.torque_start import values_from_torque
 from gapless.parameters import Parameter, parameters_of
@@ -63,7 +64,7 @@ class Fitter:
     ) -> Fit:
         """Fit parameters to recordings in a world."""
         settings = self.settings
-        problem = settings.problem(recordings, world, self.parameters(world, parameters))
+        problem = problem_of(settings, recordings, world, self.parameters(world, parameters))
         begin = None
         if settings.begin == "torque":
             begin = problem.z_of(values_from_torque(recordings, world.robot, problem.parameters))
