@@ -23,7 +23,7 @@ from gapless.worlds.record import record
 EXCITING = ("chirp_sweep", "multisine", "prbs_excitation", "step_response")
 MOTIONS = (*EXCITING, "run100hz_1", "run100hz_2", "load_1", "load_2")
 """Names that the patterns of the pages find; every second one is of another unit."""
-SECONDS, STEP = 4.0, 0.005
+SECONDS, STEP = 5.0, 0.005
 LEGS = ("left_hip_pitch_04", "left_knee_04", "right_hip_pitch_04", "right_knee_04")
 MOVING = {
     "so101": ("shoulder_lift", "elbow_flex"),
