@@ -67,7 +67,7 @@ class Collect:
     seed: int | None = None
     """Of motions, hidden robots and temperatures."""
     truth: Path | None = None
-    """File for the hidden robots' figures, one a unit; they are written only when asked for."""
+    """File for the hidden robots' parameters, one a unit; they are written only when asked for."""
     restart: bool = False
     """Delete an earlier collection in --out, finished or not."""
     json: Path | None = None

@@ -33,7 +33,7 @@ class Compare(Learning):
     horizon: float = 1.0
     """Seconds of an episode in training."""
     windows: int | None = None
-    """At most this many windows of each recording and horizon are judged; all by default."""
+    """At most this many windows of each recording and horizon are tested; all by default."""
     set: tuple[str, ...] = ()
     """Other settings of a method, e.g. ours.members=1 or asap.trainer_settings.environments=64."""
     physics_step: float = 0.002

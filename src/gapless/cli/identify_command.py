@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Identify(Learning):
-    """Fit a simulator's figures to recordings, with intervals, judged on other motions."""
+    """Fit a simulator's parameters to recordings, with intervals; other motions decide."""
 
     out: Path
     """File for the calibration (JSON)."""
