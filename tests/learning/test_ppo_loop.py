@@ -89,13 +89,13 @@ def test_resumed_is_as_uninterrupted(judged: bool, tmp_path: Path, monkeypatch) 
     assert facts is not None and facts[1]["iteration"] == 4
     resumed = loop(judge=judge)
     again = resumed.run(kept)
-    same(again, best)
+    assert_same(again, best)
     for name in ("actor", "critic"):
         mine, theirs = (getattr(x.algorithm, name).state_dict() for x in (resumed, through))
         assert all(torch.equal(mine[k], v) for k, v in theirs.items())
 
 
-def same(one: Arrays, other: Arrays) -> None:
+def assert_same(one: Arrays, other: Arrays) -> None:
     """To the bit."""
     assert one.keys() == other.keys()
     for name, values in other.items():
@@ -111,10 +111,10 @@ def test_the_best_is_kept() -> None:
         seen.append(arrays)
         return next(errors)
 
-    same(loop(6, judge=judge).run(), seen[2])
+    assert_same(loop(6, judge=judge).run(), seen[2])
     begun = loop(2, judge=lambda arrays: 1.0)
     start = begun.progress.snapshot()
-    same(begun.run(), start)
+    assert_same(begun.run(), start)
 
 
 def test_time_is_a_limit() -> None:
