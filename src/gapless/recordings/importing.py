@@ -130,8 +130,7 @@ def import_logs(
     format: str = "raw",
 ) -> ImportReport:
     """Prepare logs one at a time and write them as a dataset; see `import_dataset`."""
-    from gapless.recordings.dataset import Dataset
-    from gapless.recordings.motion_identity import motions_of
+    from gapless.recordings.motion_identity import Asked, motions_asked
     from gapless.recordings.store.writer import DatasetWriter
 
     started, report, stream = time.perf_counter(), ImportReport(format), iter(logs)
@@ -142,14 +141,15 @@ def import_logs(
     if ready is None:
         raise _nothing_left(report)
     names = tuple(robot.joints.names)
-    facts = {"robot_file": robot.source} if robot.source else {}
+    facts, asked = {"robot_file": robot.source} if robot.source else {}, []
     with DatasetWriter(
         Path(out), robot.name, names, report.rate, provenance=facts, overwrite=overwrite
     ) as writer:
         for recording in chain([ready], prepared):
             writer.append(recording)
             report.count(recording)
-    report.motions = len(set(motions_of(Dataset.open(out))))
+            asked.append(Asked.by(recording))
+    report.motions = len(set(motions_asked(asked)))
     report.elapsed = time.perf_counter() - started
     return report
 

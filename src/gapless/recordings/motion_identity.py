@@ -32,7 +32,11 @@ def motions_of(recordings: Recordings) -> list[str]:
     commands within ALIKE of each other at every sample (complete linkage), or where they state one
     name. The targets of a policy never repeat: there the policy and what it was asked to do count.
     """
-    asked = [_Asked.by(recording) for recording in recordings]
+    return motions_asked([Asked.by(recording) for recording in recordings])
+
+
+def motions_asked(asked: Sequence[Asked]) -> list[str]:
+    """The same for what recordings asked, without the recordings themselves."""
     first_of: dict[str, int] = {}
     pairs = [(first_of.setdefault(one.stated, i), i) for i, one in enumerate(asked)]
     fixed = [i for i, one in enumerate(asked) if one.command is not None]
@@ -43,7 +47,7 @@ def motions_of(recordings: Recordings) -> list[str]:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class Asked:
     """What a recording is called, and what it commands; None where a policy decided that."""
 
     stated: str
@@ -51,14 +55,15 @@ class _Asked:
     command: np.ndarray | None
 
     @classmethod
-    def by(cls, recording: Recording) -> _Asked:
+    def by(cls, recording: Recording) -> Asked:
+        """Of a recording; single precision is plenty to compare commands."""
         name, policy, target = recording.name, recording.conditions.policy, recording.target
         if policy or target is None:
             return cls(f"{policy}: {name}" if policy else name, recording.joints, None)
         return cls(name, recording.joints, np.nan_to_num(target).astype(np.float32))
 
 
-def _same_commands(asked: Sequence[_Asked]) -> Iterator[tuple[int, int]]:
+def _same_commands(asked: Sequence[Asked]) -> Iterator[tuple[int, int]]:
     """Pairs of recordings that link every motion together."""
     unique: dict[tuple[tuple[str, ...], bytes], int] = {}
     for i, one in enumerate(asked):
