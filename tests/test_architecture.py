@@ -147,3 +147,10 @@ def test_source_is_free_of(pattern: str) -> None:
         if re.search(pattern, line)
     ]
     assert hits == [], FORBIDDEN[pattern]
+
+
+def test_only_evaluation_sees_the_true_state_of_a_hidden_robot() -> None:
+    """A method that learned from what no log shows would prove nothing."""
+    module = "gapless.worlds.hidden.true_state"
+    users = {str(p.relative_to(SOURCE).parts[0]) for p in MODULES if module in imports(p)}
+    assert users <= {"evaluation"}

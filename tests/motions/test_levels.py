@@ -88,3 +88,10 @@ def test_unknown_levels_are_refused(ten: Robot) -> None:
     """With the nearest right name."""
     with pytest.raises(NameMismatchError, match="Did you mean 'upper_body'"):
         level_motions(ten, "upperbody", 1, 2.0)
+
+
+def test_levels_that_move_the_same_joints_are_different_motions(ten):
+    """Of a robot with arms alone, the upper body is the whole body; twins would be one motion."""
+    upper, whole = (level_motions(ten, level, 3, 4.0) for level in ("upper_body", "whole_body"))
+    for one, other in zip(upper, whole, strict=True):
+        assert np.abs(one.q - other.q).max() > 0.1

@@ -8,6 +8,7 @@ from gapless.errors import DataError, unknown
 from gapless.motions import joint_shapes
 from gapless.motions.collisions import overlaps
 from gapless.motions.joint_shapes import Shape, rooms
+from gapless.motions.limits import check_joints
 from gapless.motions.motion import Motion
 from gapless.motions.postures import visit
 from gapless.motions.waves import play
@@ -39,8 +40,8 @@ def level_motions(
 ) -> list[Motion]:
     """Draw motions of one level; over many of them each joint visits most of its range.
 
-    A motion in which links would run into each other (see `collisions.overlaps`) is drawn again, a
-    little smaller.
+    A motion in which links would run into each other (see `collisions.overlaps`) or that asks too
+    much of the motors is drawn again, a little smaller.
 
     Args:
         robot: whose joints move.
@@ -57,21 +58,24 @@ def level_motions(
         missing = [i for i in range(count) if i not in found]
         if not missing:
             break
-        size = SHRINK**attempt
+        size, own = SHRINK**attempt, list(LEVELS).index(level)
+        # Of a robot whose legs are locked, two levels move the same joints: not in the same way.
         drawn = {
-            i: _draw(robot, level, i, seconds, rate, size, [seed, i, attempt]) for i in missing
+            i: _draw(robot, level, i, seconds, rate, size, [seed, i, attempt, own]) for i in missing
         }
         found |= _clear(robot, drawn)
     if len(found) < count:
         raise DataError(
             f"{count - len(found)} of {count} {level} motions of {robot.name} still collide with "
-            f"themselves after {ROUNDS} draws each; give fewer seconds, or lock some joints"
+            f"themselves or overload a motor after {ROUNDS} draws each; give fewer seconds, or "
+            "lock some joints"
         )
     return [found[i] for i in range(count)]
 
 
 def _clear(robot: Robot, motions: dict[int, Motion]) -> dict[int, Motion]:
-    """The motions that keep the links apart; few poses of each tell of most that do not."""
+    """The motions within the limits that keep the links apart; few poses tell most of it."""
+    motions = {i: m for i, m in motions.items() if not check_joints(m, robot, margin=0.0)[0]}
     for every in (GLANCE, 1):
         if motions:
             kept = _apart(robot, [motion.q[::every] for motion in motions.values()])

@@ -98,6 +98,11 @@ class EngineWorld(ABC):
         return Health(diverged=~self._environments.alive, at=self._environments.diverged_at.copy())
 
     @property
+    def state(self) -> State:
+        """The environments that `step` advances: angles of the joints, not of the encoders."""
+        return self._layout.unpack(self._environments.packed.copy())
+
+    @property
     def history_steps(self) -> int:
         """Earlier targets that a command delay still brings into force."""
         return self._engine.history_steps
