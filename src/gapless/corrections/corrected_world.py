@@ -17,6 +17,7 @@ from gapless.identification.calibration import Calibration
 from gapless.recordings.conditions import Conditions
 from gapless.robots import Robot
 from gapless.worlds.engine_world import EngineWorld
+from gapless.worlds.input_checks import pushes
 from gapless.worlds.world import Health, Identity, State, Trajectory, World
 
 
@@ -126,6 +127,14 @@ class CorrectedWorld:
         """Move all environments to another state; clocks, delays and motors go on as they were."""
         self._world.place(state)
         self._state = state
+
+    def push(self, velocity: np.ndarray, which: np.ndarray | None = None) -> None:
+        """Add a world-frame velocity, m/s, to the bases of environments; see `World.push`."""
+        self._world.push(velocity, which)
+        if self._state is not None and self._state.base_lin_vel_w is not None:
+            added = pushes(velocity, which, ~self.health.diverged, self.robot)
+            faster = self._state.base_lin_vel_w + added
+            self._state = replace(self._state, base_lin_vel_w=faster)
 
     def step(self, target: np.ndarray, torque: np.ndarray | None = None) -> State:
         """Hold (n, J) targets, and optionally extra joint torques, for one control step."""

@@ -10,7 +10,6 @@ import numpy as np
 from gapless.parameters.kinds import AXES, EFFECT_FIELDS, JOINT_FIELDS, KINDS, PLANES
 from gapless.parameters.parameter import Parameter
 from gapless.robots import Inertia, Payload, Robot
-from gapless.robots.inertia import Floor
 from gapless.worlds.effects import Effects
 from gapless.worlds.mujoco_world import MujocoWorld
 
@@ -34,7 +33,7 @@ def apply(
     if moved:
         effects = replace(effects, **_effect_arrays(robot, effects, moved))
     if "floor_friction" in wanted:
-        robot = robot.with_floor(Floor(wanted["floor_friction"][""], robot.floor.softness))
+        robot = robot.with_floor(replace(robot.floor, friction=wanted["floor_friction"][""]))
     return robot, effects
 
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gapless.robots import build
+from gapless.robots.inertia import Floor
+from gapless.robots.rotations import rotate
 from gapless.robots.tree import Tree
 
 if TYPE_CHECKING:
@@ -58,28 +60,40 @@ def home_pose(robot: Robot, link: str) -> tuple[tuple[float, ...], tuple[float, 
 
 
 def standing_height(robot: Robot) -> float:
-    """Height of the root at which the lowest shape touches the floor in the default pose."""
+    """Height of the root, upright in the default pose: as it was given, or where the shapes say.
+
+    On a slope it is never lower than the shapes say, whatever was given.
+    """
+    if robot.height is None:
+        return _touching_height(robot)
+    return max(robot.height, _touching_height(robot)) if robot.floor.slope else robot.height
+
+
+def _touching_height(robot: Robot) -> float:
+    """Height of the root at which the lowest shape touches the floor, steps aside."""
     import mujoco
 
-    model = replace(robot, mount="fixed", height=0.0, payloads={}).model()
+    model = replace(robot, mount="fixed", height=0.0, payloads={}, floor=Floor()).model()
     data = mujoco.MjData(model)
     mujoco.mj_resetDataKeyframe(model, data, model.key(build.HOME).id)
     mujoco.mj_kinematics(model, data)
-    bottoms = [_bottom(model, data, i) for i in range(model.ngeom) if model.geom_conaffinity[i]]
-    return -min(bottoms, default=0.0)
+    up = rotate(robot.floor.quat_wxyz, np.array([0.0, 0.0, 1.0]))
+    solid = np.flatnonzero(model.geom_conaffinity)
+    return -min((_bottom(model, data, i, up) for i in solid), default=0.0) / up[2]
 
 
-def _bottom(model: mujoco.MjModel, data: mujoco.MjData, geom: int) -> float:
-    """Lowest z of a geom: its centre less the reach of its shape downwards."""
+def _bottom(model: mujoco.MjModel, data: mujoco.MjData, geom: int, up: np.ndarray) -> float:
+    """Lowest point of a geom along a direction: its centre less the reach of its shape down."""
     import mujoco
 
-    size, down = model.geom_size[geom], data.geom_xmat[geom].reshape(3, 3)[2]
+    size, down = model.geom_size[geom], up @ data.geom_xmat[geom].reshape(3, 3)
+    centre = data.geom_xpos[geom] @ up
     kind = mujoco.mjtGeom(model.geom_type[geom])
     if kind == mujoco.mjtGeom.mjGEOM_MESH:
         mesh = model.geom_dataid[geom]
         first = model.mesh_vertadr[mesh]
         vertices = model.mesh_vert[first : first + model.mesh_vertnum[mesh]]
-        return float(data.geom_xpos[geom][2] + (vertices @ down).min())
+        return float(centre + (vertices @ down).min())
     reach = {
         mujoco.mjtGeom.mjGEOM_SPHERE: size[0],
         mujoco.mjtGeom.mjGEOM_CAPSULE: size[0] + size[1] * abs(down[2]),
@@ -87,4 +101,4 @@ def _bottom(model: mujoco.MjModel, data: mujoco.MjData, geom: int) -> float:
         mujoco.mjtGeom.mjGEOM_BOX: size @ abs(down),
         mujoco.mjtGeom.mjGEOM_ELLIPSOID: np.linalg.norm(size * down),
     }
-    return float(data.geom_xpos[geom][2] - reach.get(kind, 0.0))
+    return float(centre - reach.get(kind, 0.0))

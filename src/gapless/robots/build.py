@@ -19,6 +19,15 @@ if TYPE_CHECKING:
 
 FREE_JOINT = "root"
 FLOOR = "floor"
+STEP = "floor_step_"
+STEPS = 8
+"""Steps of a staircase."""
+FIRST_STEP = 0.5
+"""Where a staircase begins, m in front of the origin."""
+STEP_WIDTH = 4.0
+"""Of a staircase, m."""
+STEP_FOUNDATION = 0.5
+"""How far below the plane a step reaches, m: nothing that falls on it comes out underneath."""
 HOME = "home"
 STICKING = (0.999, 0.999, 0.001, 0.5, 2.0)
 """Impedance of dry friction: with MuJoCo's default (0.9) a joint that should stick creeps."""
@@ -84,19 +93,35 @@ def set_contacts(spec: mujoco.MjSpec, self_collision: bool) -> None:
 
 
 def add_floor(spec: mujoco.MjSpec, floor: Floor) -> None:
-    """A plane at z = 0 whose friction and softness alone decide the contact's."""
+    """A plane through the origin, and steps, whose figures alone decide the contact's."""
     import mujoco
 
-    spec.worldbody.add_geom(
-        name=FLOOR,
-        type=mujoco.mjtGeom.mjGEOM_PLANE,
-        size=[0, 0, 1],
-        friction=[floor.friction, 0.005, 0.0001],
-        solref=[floor.softness, 1.0],
-        contype=1,
-        conaffinity=0,
-        priority=1,
-    )
+    same: dict[str, Any] = {
+        "friction": [floor.friction, 0.005, 0.0001],
+        "solref": [floor.softness, 1.0],
+        "contype": 1,
+        "conaffinity": 0,
+        "priority": 1,
+        "quat": floor.quat_wxyz,
+    }
+    plane, box = mujoco.mjtGeom.mjGEOM_PLANE, mujoco.mjtGeom.mjGEOM_BOX
+    spec.worldbody.add_geom(name=FLOOR, type=plane, size=[0, 0, 1], **same)
+    for k, name in enumerate(floor_geoms(floor)[1:]):
+        size, centre = _step(floor, k)
+        at = rotate(floor.quat_wxyz, centre)
+        spec.worldbody.add_geom(name=name, type=box, size=size, pos=at, **same)
+
+
+def floor_geoms(floor: Floor) -> tuple[str, ...]:
+    """Names of the geoms that a floor is made of, the plane first."""
+    return (FLOOR, *(f"{STEP}{k + 1}" for k in range(STEPS if floor.step_height else 0)))
+
+
+def _step(floor: Floor, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Half lengths and centre of a step, the first is 0, where the floor is level."""
+    top = (k + 1) * floor.step_height
+    size = np.array([floor.step_depth, STEP_WIDTH, top + STEP_FOUNDATION]) / 2
+    return size, np.array([FIRST_STEP + (k + 0.5) * floor.step_depth, 0.0, top - size[2]])
 
 
 def set_base(spec: mujoco.MjSpec) -> None:

@@ -1,4 +1,4 @@
-"""The inertia of one link, and the floor under the robot: figures that differ on a real robot."""
+"""The inertia of one link, and the floor under the robot: what differs on a real robot."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from gapless.errors import ModelError
+from gapless.robots.rotations import about
+
+STEEPEST = 1.0
+"""No floor is steeper, rad: nothing stands on it."""
 
 
 @dataclass(frozen=True)
@@ -58,16 +62,46 @@ class Inertia:
 
 @dataclass(frozen=True)
 class Floor:
-    """What the feet meet.
+    """What the feet meet: a plane through the origin, and a staircase on it.
 
     Attributes:
         friction: Coulomb coefficient of the contact.
         softness: time constant of the contact spring, s; smaller is stiffer.
+        slope: angle by which the floor rises, rad.
+        slope_heading: horizontal direction in which it rises, rad from x towards y.
+        step_height: rise of each step of a staircase in front of the robot, m; 0 is none.
+        step_depth: length of each step along x, m.
     """
 
     friction: float = 1.0
     softness: float = 0.02
+    slope: float = 0.0
+    slope_heading: float = 0.0
+    step_height: float = 0.0
+    step_depth: float = 0.3
 
     def __post_init__(self) -> None:
         if not (0 <= self.friction < np.inf and 0 < self.softness < np.inf):
             raise ModelError(f"{self} is no floor: expected friction >= 0 and softness > 0")
+        if not (abs(self.slope) < STEEPEST and np.isfinite(self.slope_heading)):
+            raise ModelError(f"{self} is no floor: expected a slope within {STEEPEST} rad")
+        if not (0 <= self.step_height < np.inf and 0 < self.step_depth < np.inf):
+            raise ModelError(f"{self} is no floor: expected step_height >= 0 and step_depth > 0")
+
+    @property
+    def shape(self) -> dict[str, float]:
+        """The figures of its shape that matter; none for a level plane."""
+        sloped = ("slope", "slope_heading") if self.slope else ()
+        stepped = ("step_height", "step_depth") if self.step_height else ()
+        return {name: float(getattr(self, name)) for name in (*sloped, *stepped)}
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """All that decides contacts, by name."""
+        return {"friction": self.friction, "softness": self.softness, **self.shape}
+
+    @property
+    def quat_wxyz(self) -> np.ndarray:
+        """(4,) the turn from level to the slope."""
+        across = np.array([np.sin(self.slope_heading), -np.cos(self.slope_heading), 0.0])
+        return about(across, self.slope) + 0.0  # no -0.0: a level floor is level to the bit

@@ -1,7 +1,7 @@
 """A compiled model with another robot's figures: as compiling it anew, in a hundredth of the time.
 
-Only figures may differ (gains, friction, armature, limits of torque, inertias, loads, floor), not
-what there is: joints, links, mount and locks.
+Only figures may differ (gains, friction, armature, limits of torque, inertias, loads, friction and
+softness of the floor), not what there is: joints, links, mount, locks and the floor's shape.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gapless.errors import ModelError
-from gapless.robots.build import FLOOR, loaded_inertias, principal
+from gapless.robots.build import floor_geoms, loaded_inertias, principal
 from gapless.robots.inertia import Inertia
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Rewriter:
         for link, inertia in self._inertias(robot).items():
             _write_inertia(model, model.body(link).id, inertia)
         if robot.mount == "free":
-            floor = model.geom(FLOOR).id
+            floor = [model.geom(name).id for name in floor_geoms(robot.floor)]
             model.geom_friction[floor, 0] = robot.floor.friction
             model.geom_solref[floor, 0] = robot.floor.softness
         mujoco.mj_setConst(model, self._data)
@@ -72,6 +72,8 @@ class Rewriter:
     def _check(self, robot: Robot) -> None:
         same = robot.body is self._robot.body and robot.joints.names == self._robot.joints.names
         differing = [k for k in _STRUCTURE if getattr(robot, k) != getattr(self._robot, k)]
+        if robot.floor.shape != self._robot.floor.shape:
+            differing.append("the shape of the floor")
         if not same or differing:
             what = ", ".join(differing) or "the tree or the joints"
             raise ModelError(

@@ -138,7 +138,7 @@ class Robot:
         """z of the root at which the feet just touch the floor in the default pose."""
         from gapless.robots.assemble import standing_height
 
-        return standing_height(self) if self.height is None else self.height
+        return standing_height(self)
 
     def check_link(self, name: str) -> str:
         """Return the name of a link, or refuse it with the nearest right one."""
@@ -261,7 +261,7 @@ class Robot:
             "joints": {k: v if isinstance(v, tuple) else v.tolist() for k, v in values.items()},
             "payloads": {link: asdict(load) for link, load in self.payloads.items()},
             "inertias": {link: asdict(inertia) for link, inertia in self.inertias.items()},
-            "floor": asdict(self.floor),
+            "floor": self.floor.figures,
             "gain_errors": self.gain_errors,
             **{
                 k: getattr(self, k) for k in ("root", "mount", "locked", "height", "self_collision")

@@ -19,7 +19,7 @@ from gapless.worlds.effects import Effects
 from gapless.worlds.engine import Engine
 from gapless.worlds.engine_warnings import capture_warnings
 from gapless.worlds.environments import Environments, earlier_targets
-from gapless.worlds.input_checks import require_finite, require_possible, require_shape
+from gapless.worlds.input_checks import pushes, require_finite, require_possible, require_shape
 from gapless.worlds.models import Models
 from gapless.worlds.packing import StateLayout
 from gapless.worlds.world import Health, Identity, State, Trajectory
@@ -163,6 +163,13 @@ class EngineWorld(ABC):
     def place(self, state: State) -> None:
         """Move the environments to another state; clocks, delays and motors go on."""
         self._environments.place(self._packed(state, self.effects.encoder_bias))
+
+    def push(self, velocity: np.ndarray, which: np.ndarray | None = None) -> None:
+        """Add a world-frame velocity, m/s, to the bases of environments; see `World.push`."""
+        self._push(pushes(velocity, which, self._environments.alive, self._robot))
+
+    def _push(self, added: np.ndarray) -> None:
+        self._environments.packed[:, self._layout.base_velocity] += added
 
     def step(self, target: np.ndarray, torque: np.ndarray | None = None) -> State:
         """Hold (n, J) targets, and optionally extra joint torques, for one control step."""

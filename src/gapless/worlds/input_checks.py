@@ -24,6 +24,25 @@ def require_finite(name: str, values: np.ndarray, robot: Robot) -> np.ndarray:
     return values
 
 
+def pushes(
+    velocity: np.ndarray, which: np.ndarray | None, alive: np.ndarray, robot: Robot
+) -> np.ndarray:
+    """(n, 3) velocities to add to all bases: zero where one is not pushed, or has diverged."""
+    if robot.mount != "free":
+        raise SimulationError(
+            f"{robot.name} is mounted {robot.mount!r}: only a free base can be pushed"
+        )
+    added, chosen = np.zeros((len(alive), 3)), np.arange(len(alive))
+    chosen = chosen if which is None else chosen[which]
+    velocity = np.asarray(velocity, float)
+    if velocity.shape != (len(chosen), 3) or not np.isfinite(velocity).all():
+        raise SimulationError(
+            f"a push has velocities {velocity.shape}; expected ({len(chosen)}, 3) finite numbers"
+        )
+    added[chosen] = velocity
+    return np.where(alive[:, None], added, 0.0)
+
+
 def require_shape(state: State, robot: Robot, free: bool) -> None:
     """Refuse a start that lacks the base of a free robot, or has other joints."""
     if free and state.base_pos is None:

@@ -38,6 +38,11 @@ class StateLayout:
             size=mujoco.mj_stateSize(model, FULL_STATE),
         )
 
+    @property
+    def base_velocity(self) -> slice:
+        """Columns of the linear velocity of a free base."""
+        return slice(1 + self.nq, 4 + self.nq)
+
     def home(self, robot: Robot, environments: int) -> State:
         """The default pose at rest; on a floor, standing."""
         joints = robot.joints

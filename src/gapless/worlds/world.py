@@ -225,6 +225,15 @@ class World(Protocol):
         """Move all environments to another state; clocks, delays and motors go on as they were."""
         ...
 
+    def push(self, velocity: np.ndarray, which: np.ndarray | None = None) -> None:
+        """Add a velocity to the bases of environments; all else goes on as it was.
+
+        Args:
+            velocity: (n, 3) in the world frame, m/s; one an environment that is pushed.
+            which: which ones; all by default. One that diverged stays as it is.
+        """
+        ...
+
     def step(self, target: np.ndarray, torque: np.ndarray | None = None) -> State:
         """Hold (n, J) targets, and optionally extra joint torques, for one control step."""
         ...

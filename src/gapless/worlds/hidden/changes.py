@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from gapless.robots import Floor, Inertia, Payload, Robot
@@ -99,7 +101,8 @@ def _inertias(robot: Robot, truth: Truth) -> dict[str, Inertia]:
 def _floor(robot: Robot, truth: Truth) -> Floor:
     less = np.clip(truth.number("floor_friction"), 0, LARGEST)
     softer = 1 + truth.number("floor_softness")
-    return Floor(robot.floor.friction * (1 - less), robot.floor.softness * softer)
+    floor = robot.floor
+    return replace(floor, friction=floor.friction * (1 - less), softness=floor.softness * softer)
 
 
 def _finite_effort(robot: Robot) -> np.ndarray:

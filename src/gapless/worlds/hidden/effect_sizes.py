@@ -2,7 +2,7 @@
 
 Sizes follow what is published or measured on robots of this kind: friction of 1-2 % of the effort
 limit, motors 5-10 % weaker than their data sheet, delays of a few milliseconds, play of a few
-tenths of a degree, links a few per cent heavier than their drawing.
+tenths of a degree, links a few per cent heavier than their drawing, IMUs that are good to cheap.
 """
 
 from __future__ import annotations
@@ -54,6 +54,11 @@ EFFECTS: dict[str, Size] = {
     "encoder_bias": Size((0.002, 0.005, 0.012), "rad", 0.0, 1.0, "wrong zero", signed=True),
     "encoder_noise": Size((1e-4, 3e-4, 1e-3), "rad", 0.2, 0.1, "noise of positions"),
     "quantisation": Size((1e-4, 4e-4, 1.5e-3), "rad", 0.0, 0.0, "step of the encoder"),
+    "gyro_noise": Size((0.005, 0.02, 0.05), "rad/s", 0.0, 0.1, "noise of the base's turning rate"),
+    "gyro_bias": Size((0.002, 0.006, 0.015), "rad/s", 0.0, 1.0, "wrong zero of it", signed=True),
+    "imu_tilt": Size((0.005, 0.012, 0.025), "rad", 0.0, 1.0, "IMU mounted askew", signed=True),
+    "imu_noise": Size((0.001, 0.003, 0.008), "rad", 0.0, 0.1, "noise of the base's orientation"),
+    "imu_delay": Size((0.002, 0.005, 0.01), "s", 0.0, 0.1, "age of the IMU beyond sensor_delay"),
     "link_mass": Size((0.01, 0.03, 0.08), "share", 1.0, 0.3, "error of masses", signed=True),
     "link_com": Size((0.002, 0.005, 0.012), "m", 1.0, 0.2, "error of mass centres", signed=True),
     "link_inertia": Size((0.03, 0.08, 0.2), "share", 1.0, 0.3, "error of inertias", signed=True),
@@ -75,6 +80,11 @@ PLAIN = (
     "encoder_bias",
     "encoder_noise",
     "quantisation",
+    "gyro_noise",
+    "gyro_bias",
+    "imu_tilt",
+    "imu_noise",
+    "imu_delay",
     "link_mass",
     "link_com",
     "link_inertia",

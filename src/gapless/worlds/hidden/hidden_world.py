@@ -15,6 +15,7 @@ from gapless.robots import Robot
 from gapless.worlds.chance import sequence_generators
 from gapless.worlds.hidden.changes import hidden_effects, hidden_robot, loads, strengths
 from gapless.worlds.hidden.effect_sizes import EFFECTS, chosen
+from gapless.worlds.hidden.imu import Imu
 from gapless.worlds.hidden.readings import Sensors
 from gapless.worlds.hidden.truth import Truth
 from gapless.worlds.world import Health, Identity, State, Trajectory
@@ -84,8 +85,8 @@ class HiddenWorld:
             resolution=truth.array("quantisation", robot.joints.names),
             strength=self._strength,
         )
-        self._chance_key = truth.seed, f"sensors {truth.unit}"
-        self._chance: list[np.random.Generator] = []
+        self._imu = Imu.of(truth)
+        self._chance: dict[str, list[np.random.Generator]] = {}
         self._recent: list[State] = []
 
     def _build(
@@ -155,12 +156,13 @@ class HiddenWorld:
     ) -> None:
         """Put environments into a state; see `World.reset`."""
         self._inner.reset(state, which, self._conditions(conditions), history)
-        drawn = sequence_generators(*self._chance_key, state.q, conditions)
+        drawn = self._drawn(state.q, conditions)
         if which is None:
             self._recent, self._chance = [state], drawn
             return
-        for copy, own in zip(np.arange(len(self._chance))[which], drawn, strict=True):
-            self._chance[copy] = own
+        for kept, new in zip(self._chance.values(), drawn.values(), strict=True):
+            for copy, own in zip(np.arange(len(kept))[which], new, strict=True):
+                kept[copy] = own
         self._recent = [
             earlier.with_rows(which, state.completed(earlier[which])) for earlier in self._recent
         ]
@@ -170,16 +172,25 @@ class HiddenWorld:
         self._inner.place(state)
         self._recent = [state]
 
+    def push(self, velocity: np.ndarray, which: np.ndarray | None = None) -> None:
+        """Add a world-frame velocity, m/s, to the bases of environments; see `World.push`."""
+        self._inner.push(velocity, which)
+
     def step(self, target: np.ndarray, torque: np.ndarray | None = None) -> State:
         """Hold (n, J) targets for one control step; the log's view of what follows."""
         now = self._inner.step(target, torque)
-        # As many states as a sensor delay may still show.
-        shown = max(1, int(np.ceil(self._sensors.delay * self.rate)))
-        self._recent = [*self._recent, now][-shown - 1 :]
+        self._recent = [*self._recent, now][-self._shown(self._imu.age) :]
         # A start has no torque and no temperature: the present ones stand for them.
-        past = [earlier.completed(now) for earlier in self._recent]
-        seen = Trajectory.over_time(past, np.ones((len(now), len(past)), bool))
-        return self._sensors.log(seen, self.rate, self._chance).at(-1)
+        states = [earlier.completed(now) for earlier in self._recent]
+        past = Trajectory.over_time(states, np.ones((len(now), len(states)), bool))
+        # What the encoders no longer show must not count: it would shift their chance.
+        recent = past[:, -self._shown(self._sensors.delay) :]
+        seen = self._sensors.log(recent, self.rate, self._chance["sensors"])[:, -1:]
+        return self._imu.log(seen, past, self.rate, self._chance["imu"]).at(-1)
+
+    def _shown(self, delay: float) -> int:
+        """As many states as a delay may still show."""
+        return 1 + max(1, int(np.ceil(delay * self.rate)))
 
     def rollout(
         self,
@@ -198,8 +209,19 @@ class HiddenWorld:
             history=history,
             conditions=self._conditions(conditions),
         )
-        drawn = sequence_generators(*self._chance_key, targets, conditions)
-        return self._sensors.log(true, self.rate, drawn)
+        drawn = self._drawn(targets, conditions)
+        seen = self._sensors.log(true, self.rate, drawn["sensors"])
+        return self._imu.log(seen, true, self.rate, drawn["imu"])
+
+    def _drawn(
+        self, rows: np.ndarray, conditions: Sequence[Conditions] | None
+    ) -> dict[str, list[np.random.Generator]]:
+        """The chance of each environment, by what it acts on."""
+        seed, unit = self._truth.seed, self._truth.unit
+        return {
+            what: sequence_generators(seed, f"{what} {unit}", rows, conditions)
+            for what in ("sensors", "imu")
+        }
 
     def _conditions(self, conditions: Sequence[Conditions] | None) -> list[Conditions] | None:
         """Known loads and gains, as they really are."""
@@ -221,4 +243,4 @@ def _without_softness(only: tuple[str, ...] | None) -> tuple[str, ...]:
     """PhysX has hard contacts: soft floors are left out, and refused where asked for by name."""
     if only is not None and "floor_softness" in only and len(only) < len(EFFECTS):
         raise ModelError("PhysX has no soft contacts, so floor_softness needs engine='mujoco'")
-    return tuple(name for name in only or EFFECTS if name != "floor_softness")
+    return tuple(name for name in (EFFECTS if only is None else only) if name != "floor_softness")

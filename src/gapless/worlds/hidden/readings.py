@@ -34,7 +34,7 @@ class Sensors:
         self, true: Trajectory, rate: float, generators: Sequence[np.random.Generator]
     ) -> Trajectory:
         """The trajectory as the log shows it; one generator an environment."""
-        seen = _late(true, self.delay * rate, rate) if self.delay else true
+        seen = late(true, self.delay, rate) if self.delay else true
         q, dq = seen.q, seen.dq
         if self.noise.any():
             drawn = np.stack([g.standard_normal((2, *q.shape[1:])) for g in generators])
@@ -51,9 +51,9 @@ def _stepped(q: np.ndarray, resolution: np.ndarray) -> np.ndarray:
     return np.where(resolution > 0, np.round(q / step) * step, q)
 
 
-def _late(true: Trajectory, steps: float, rate: float) -> Trajectory:
-    """The state some control steps ago; before the start, the start."""
-    at = np.clip(np.arange(true.q.shape[1]) - steps, 0, None)
+def late(true: Trajectory, seconds: float, rate: float) -> Trajectory:
+    """The state some time ago; before the start, the start."""
+    at = np.clip(np.arange(true.q.shape[1]) - seconds * rate, 0, None)
     before = np.minimum(at.astype(int), true.q.shape[1] - 2)
     part = (at - before)[None, :, None]
     q, dq = _between(true.q, true.dq, before, part, rate)

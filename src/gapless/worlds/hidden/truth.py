@@ -19,10 +19,23 @@ from gapless.worlds.hidden.effect_sizes import EFFECTS, Size, chosen, sizes
 LEAST = 0.2
 """No draw about a size falls below this share of it: an effect that is on can be seen."""
 
-PER_LINK = {"link_mass": 1, "link_com": 3, "link_inertia": 1}
-"""Effects of links, and how many numbers each has."""
-SHARED = ("command_delay", "command_jitter", "sensor_delay", "floor_friction", "floor_softness")
-"""Effects with one number for the whole robot."""
+PER_LINK = ("link_mass", "link_com", "link_inertia")
+"""Effects of links."""
+SHARED = (
+    "command_delay",
+    "command_jitter",
+    "sensor_delay",
+    "gyro_noise",
+    "gyro_bias",
+    "imu_tilt",
+    "imu_noise",
+    "imu_delay",
+    "floor_friction",
+    "floor_softness",
+)
+"""Effects of the whole robot."""
+WIDTHS = {"link_com": 3, "gyro_bias": 3, "imu_tilt": 2}
+"""Effects with more than one number an owner."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +89,12 @@ class Truth:
 
     def number(self, effect: str) -> float:
         """The figure of an effect of the whole robot; zero where it is not on."""
-        return float(self.values[effect]["robot"][0]) if effect in self.values else 0.0
+        return float(self.vector(effect)[0])
+
+    def vector(self, effect: str) -> np.ndarray:
+        """All figures of an effect of the whole robot; zeros where it is not on."""
+        on = effect in self.values
+        return self.values[effect]["robot"] if on else np.zeros(WIDTHS.get(effect, 1))
 
     @property
     def key(self) -> str:
@@ -125,7 +143,7 @@ def _draw(
     effect: str, owners: tuple[str, ...], size: float, key: tuple, unit: int
 ) -> dict[str, np.ndarray]:
     """Figures of every owner, keyed by its name, so that locking a joint changes no other."""
-    figures, width = EFFECTS[effect], PER_LINK.get(effect, 1)
+    figures, width = EFFECTS[effect], WIDTHS.get(effect, 1)
     drawn = {}
     for owner in owners:
         own = generator(*key, owner).standard_normal(width)

@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 
 from gapless.errors import ModelError
-from gapless.robots.build import HOME
+from gapless.robots.build import HOME, STEP
 from gapless.robots.rotations import conj, mul, rotate
 
 Geom = mujoco.mjtGeom
@@ -66,7 +66,7 @@ def _ignored_pairs(model: mujoco.MjModel) -> list[set[int]]:
     data = mujoco.MjData(model)
     mujoco.mj_resetDataKeyframe(model, data, model.key(HOME).id)
     mujoco.mj_forward(model, data)
-    floor = model.geom_type == Geom.mjGEOM_PLANE
+    floor = np.array([_is_floor(model, geom) for geom in range(model.ngeom)], bool)
     geoms = data.contact.geom.reshape(-1, 2)
     for pair in model.body_weldid[model.geom_bodyid[geoms[~floor[geoms].any(axis=1)]]].tolist():
         if set(pair) not in pairs:
@@ -77,6 +77,13 @@ def _ignored_pairs(model: mujoco.MjModel) -> list[set[int]]:
             f"{MOST_PAIRS}. Use self_collision=False"
         )
     return pairs
+
+
+def _is_floor(model: mujoco.MjModel, geom: int) -> bool:
+    """Whether it is the plane or a step of the floor, which no link ignores."""
+    resting, name = model.geom_bodyid[geom] == 0, model.geom(geom).name
+    plane = model.geom_type[geom] == Geom.mjGEOM_PLANE
+    return bool(plane or (resting and name.startswith(STEP)))
 
 
 def _solid(
@@ -100,7 +107,7 @@ def _solid(
         groups=(
             int(model.geom_contype[geom]),
             int(model.geom_conaffinity[geom]),
-            0 if kind == Geom.mjGEOM_PLANE else bits,
+            0 if _is_floor(model, geom) else bits,
         ),
         points=_hull_points(model, geom, kind) if kind in HULLS else None,
     )

@@ -56,6 +56,10 @@ class PhysxScene:
         self._robot.set_qf(torque[self._order])
         self._scene.step()
 
+    def push(self, velocity: np.ndarray) -> None:
+        """Add a (3,) velocity, m/s, to the root, and with it to all links."""
+        self._robot.set_root_linear_velocity(self._robot.get_root_linear_velocity() + velocity)
+
     def read_joints(self, q: np.ndarray, dq: np.ndarray) -> None:
         """Write positions and velocities into (J,) arrays."""
         q[self._order], dq[self._order] = self._robot.get_qpos(), self._robot.get_qvel()

@@ -86,6 +86,13 @@ class PhysxWorld(EngineWorld):
             if alive:
                 environment.scene = None
 
+    def _push(self, added: np.ndarray) -> None:
+        """A push is no teleport: the scenes go on, contacts and all."""
+        super()._push(added)
+        for environment, velocity in zip(self._environments.models, added, strict=True):
+            if environment.scene is not None and velocity.any():
+                environment.scene.push(velocity)
+
     def rollout(
         self,
         state: State,

@@ -1,0 +1,118 @@
+"""A Scenario: what a policy is asked to do, for how long, and what is done to it meanwhile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from gapless.errors import DataError, SimulationError
+from gapless.policies import PolicyContract
+from gapless.recordings.conditions import Conditions
+from gapless.robots import Payload, Robot
+
+SHARES = (
+    *((0.0, 0.0, 0.0), (0.5, 0.0, 0.0), (1.0, 0.0, 0.0), (-1.0, 0.0, 0.0)),
+    *((0.0, 1.0, 0.0), (0.0, -1.0, 0.0), (0.0, 0.0, 1.0), (0.5, 0.0, -1.0)),
+)
+"""Shares of a velocity policy's range that are asked for where no commands are given."""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """Many episodes of one policy.
+
+    Attributes:
+        episodes: how many, at once.
+        seconds: of each; a tracker's end with its motion.
+        commands: asked for in turn, one an episode; none takes a spread of the trained range.
+        change_every: seconds after which an episode goes on to the next command; 0 is never.
+        push: speed that is given to the base at once, in a random direction, m/s; 0 is none.
+        push_every: seconds between pushes.
+        payloads: link -> kilograms carried besides.
+        floor_friction: of the floor; None is the robot's own.
+        slope: of the floor, degrees, uphill in +x.
+        step_height: of stairs ahead, m; 0 is none.
+        start_noise: of joint positions at the start, rad.
+        seed: of starts, pushes and their moments.
+    """
+
+    episodes: int = 64
+    seconds: float = 20.0
+    commands: tuple[tuple[float, ...], ...] = ()
+    change_every: float = 0.0
+    push: float = 0.0
+    push_every: float = 4.0
+    payloads: dict[str, float] = field(default_factory=dict)
+    floor_friction: float | None = None
+    slope: float = 0.0
+    step_height: float = 0.0
+    start_noise: float = 0.02
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.episodes < 1 or not 0 < self.seconds < np.inf:
+            raise DataError(
+                f"{self.episodes} episodes of {self.seconds} s are no scenario; give one or more "
+                "of some seconds"
+            )
+        if self.push < 0 or self.push_every <= 0 or self.change_every < 0:
+            raise DataError("push and change_every must be 0 or more, push_every above 0")
+
+    def asked(self, contract: PolicyContract, steps: int) -> dict[str, np.ndarray]:
+        """Command -> (episodes, steps, C) what is asked for."""
+        found = {}
+        for name, command in contract.commands.items():
+            low, high = np.array(command.lower), np.array(command.upper)
+            if self.commands:
+                choices = np.array(self.commands, float)
+            elif len(low) == 3:
+                shares = np.array(SHARES)
+                choices = np.where(shares > 0, shares * high, -shares * low)
+            else:
+                choices = np.stack([(low + high) / 2, low, high])
+            if choices.ndim != 2 or choices.shape[1] != len(low):
+                raise DataError(
+                    f"command {name!r} has {len(low)} numbers ({', '.join(command.names)})"
+                )
+            turn = np.arange(self.episodes)[:, None]
+            if self.change_every:
+                turn = turn + (np.arange(steps) / (contract.rate * self.change_every)).astype(int)
+            found[name] = np.broadcast_to(
+                choices[turn % len(choices)], (self.episodes, steps, len(low))
+            )
+        return found
+
+    def pushes(self, rate: float, steps: int) -> np.ndarray:
+        """(episodes, steps, 3) velocities that are added to the base, m/s; mostly zeros."""
+        found = np.zeros((self.episodes, steps, 3))
+        if not self.push:
+            return found
+        rng = np.random.default_rng([self.seed, 1])
+        every = round(self.push_every * rate)
+        first = rng.integers(every // 2, every + 1, self.episodes)
+        for row, start in enumerate(first):
+            at = np.arange(start, steps, every)
+            way = rng.uniform(0, 2 * np.pi, len(at))
+            found[row, at, :2] = self.push * np.stack([np.cos(way), np.sin(way)], axis=1)
+        return found
+
+    def conditions(self, contract: PolicyContract, robot: Robot) -> Conditions:
+        """Gains of the policy, and loads."""
+        loads = {link: Payload(mass) for link, mass in self.payloads.items()}
+        for link in loads:
+            robot.check_link(link)
+        return Conditions(payloads={**robot.payloads, **loads}, gains=contract.gains)
+
+    def floored(self, robot: Robot) -> Robot:
+        """The robot on the scenario's floor."""
+        changes = {}
+        if self.floor_friction is not None:
+            changes["friction"] = self.floor_friction
+        if self.slope:
+            changes["slope"] = float(np.radians(self.slope))
+        if self.step_height:
+            changes["step_height"] = self.step_height
+        if changes and robot.mount != "free":
+            raise SimulationError(f"{robot.name} is mounted {robot.mount!r}: it meets no floor")
+        return robot.with_floor(replace(robot.floor, **changes)) if changes else robot

@@ -1,0 +1,158 @@
+"""PolicyController: a policy at work in n environments, or on one robot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from gapless.errors import DataError, NameMismatchError
+from gapless.policies.observer import Observer
+from gapless.policies.onnx_network import OnnxNetwork
+from gapless.policies.policy_contract import PolicyContract
+from gapless.policies.reference import ReferenceMotion
+from gapless.policies.terms import KINDS, Readings, Sighting
+
+Anchor = Callable[[Readings], tuple[np.ndarray, np.ndarray]]
+"""Position and orientation of a tracker's anchor link in the world."""
+
+
+class PolicyController:
+    """What a policy sees, remembers and commands.
+
+    Args:
+        contract: of the policy.
+        network: of the policy.
+        joints: of the readings and of the targets, in order.
+        rest: (J,) targets of joints that the policy neither moves nor holds, rad.
+        environments: how many robots.
+        reference: the motion that a tracker sees.
+        anchor: finds the pose of the contract's anchor; the root's where it is not given.
+    """
+
+    def __init__(
+        self,
+        contract: PolicyContract,
+        network: OnnxNetwork,
+        joints: Sequence[str],
+        rest: np.ndarray,
+        environments: int = 1,
+        reference: ReferenceMotion | None = None,
+        anchor: Anchor | None = None,
+    ) -> None:
+        self.contract, self.network = contract, network
+        self._columns = {name: i for i, name in enumerate(joints)}
+        self._require_joints()
+        self._moved = [self._columns[j] for j in contract.joints]
+        self._rest = np.array(rest, float)
+        for joint, angle in contract.hold.items():
+            self._rest[self._columns[joint]] = angle
+        self._reference, self._anchor = reference, anchor
+        self._observer = Observer(contract, environments)
+        self._states = network.blank(environments)
+        self.observation = np.zeros((environments, contract.width))
+        self.action = np.zeros((environments, len(contract.joints)))
+        self.targets = np.tile(self._rest, (environments, 1))
+        self.step = np.zeros(environments, int)
+        self.forget()
+
+    def _require_joints(self) -> None:
+        asked = {*self.contract.joints, *self.contract.hold}
+        asked |= {j for term in self.contract.terms.values() for j in term.joints}
+        lacking = sorted(asked - set(self._columns))
+        if lacking:
+            raise NameMismatchError(
+                f"policy {self.contract.name!r} is for a robot with {', '.join(lacking)}; this one "
+                f"has {', '.join(self._columns)}"
+            )
+
+    def forget(self, which: np.ndarray | None = None) -> None:
+        """Begin anew in some environments, given by their numbers; in all by default."""
+        rows = np.arange(len(self.step)) if which is None else np.asarray(which)
+        self._observer.forget(rows)
+        blank = self.network.blank(len(rows))
+        for name, state in self._states.items():
+            axis = 1 if state.ndim == 3 else 0
+            index = (slice(None), rows) if axis else rows
+            state[index] = blank[name]
+        self.action[rows] = 0.0
+        self.targets[rows] = self._rest
+        self.targets[np.ix_(rows, np.array(self._moved))] = self.contract.pose
+        self.step[rows] = 0
+
+    def act(self, readings: Readings, commands: Mapping[str, np.ndarray]) -> np.ndarray:
+        """(n, J) targets, rad, for what is read now.
+
+        Args:
+            readings: of the sensors.
+            commands: name -> (n, C) what is asked for now.
+        """
+        sight = self._sight(readings, commands)
+        self.observation = self._observer.observe(sight)
+        _require_finite(self.observation, "the observation", self.contract, self.step)
+        # Nothing is written into the states: forget() may have to change single rows of them.
+        action, states = self.network.run(self.observation, self._states, self.step)
+        _require_finite(action, "the network's output", self.contract, self.step)
+        self._states = {name: np.array(state) for name, state in states.items()}
+        clip = self.contract.action.clip
+        self.action = action if clip is None else np.clip(action, *clip)
+        wanted = self._base(sight) + self.action * np.asarray(self.contract.action.scale)
+        if self.contract.action.limits:
+            wanted = np.clip(wanted, *np.transpose(self.contract.action.limits))
+        self.targets = self.targets.copy()
+        self.targets[:, self._moved] = wanted
+        self.step = self.step + 1
+        return self.targets
+
+    def _sight(self, readings: Readings, commands: Mapping[str, np.ndarray]) -> Sighting:
+        self._require_readings(readings, commands)
+        anchor = None
+        if self._reference is not None and readings.base_quat_wxyz is not None:
+            origin = np.zeros((len(readings.q), 3))
+            root = origin if readings.base_pos is None else readings.base_pos
+            anchor = self._anchor(readings) if self._anchor else (root, readings.base_quat_wxyz)
+        return Sighting(
+            readings=readings,
+            columns=self._columns,
+            action=self.action,
+            target=self.targets[:, self._moved],
+            step=self.step,
+            commands=commands,
+            reference=None if self._reference is None else self._reference.at(self.step),
+            anchor=anchor,
+        )
+
+    def _require_readings(self, readings: Readings, commands: Mapping[str, np.ndarray]) -> None:
+        for name in self.contract.commands:
+            if name not in commands:
+                raise DataError(f"policy {self.contract.name!r} wants the command {name!r}")
+        for term in self.contract.terms.values():
+            for need in KINDS[term.kind].needs:
+                if getattr(readings, need) is None:
+                    raise DataError(
+                        f"policy {self.contract.name!r} sees {term.name!r}, which needs {need}; "
+                        "these readings have none (a robot that is mounted fixed has no base)"
+                    )
+
+    def _base(self, sight: Sighting) -> np.ndarray:
+        """What actions are added to."""
+        meaning, offset = self.contract.action.meaning, self.contract.action.offset
+        if meaning == "offset":
+            return np.asarray(offset) if offset else self.contract.pose
+        if meaning == "reference":
+            if sight.reference is None:
+                raise DataError(f"policy {self.contract.name!r} acts around a motion; give it one")
+            return sight.reference.joint_pos
+        return sight.target if meaning == "increment" else np.zeros(len(self._moved))
+
+
+def _require_finite(
+    array: np.ndarray, what: str, contract: PolicyContract, step: np.ndarray
+) -> None:
+    if np.isfinite(array).all():
+        return
+    row, column = np.argwhere(~np.isfinite(array))[0]
+    raise DataError(
+        f"{what} of policy {contract.name!r} is not finite: column {column} of environment {row} "
+        f"at control step {step[row]}"
+    )

@@ -1,0 +1,60 @@
+"""Which input and output of a network is what, where names leave no doubt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from gapless.errors import DataError
+from gapless.policies.policy_contract import Ports
+
+MOTION = ("joint_pos", "joint_vel", "body_pos_w", "body_quat_w")
+"""Outputs by which a network hands out the reference motion that it holds."""
+
+
+def found_ports(
+    inputs: Mapping[str, list], outputs: Mapping[str, list], ports: Ports, path: Path
+) -> Ports:
+    """Names that were left empty, where only one can be meant."""
+    for name in (ports.observation, ports.step, *ports.states):
+        if name and name not in inputs:
+            raise DataError(f"{path} has no input {name!r}; it has {', '.join(inputs)}")
+    for name in (ports.action, *ports.states.values(), *ports.motion.values()):
+        if name and name not in outputs:
+            raise DataError(f"{path} has no output {name!r}; it has {', '.join(outputs)}")
+    states = dict(ports.states) or _paired(inputs, outputs)
+    step = ports.step or next((n for n in inputs if n in ("time_step", "step")), "")
+    free = [n for n in inputs if n not in (*states, step)]
+    motion = dict(ports.motion) or ({n: n for n in MOTION if n in outputs} if step else {})
+    given = [n for n in outputs if n not in (*states.values(), *motion.values())]
+    given = [n for n in given if not n.startswith("body_")] if motion else given
+    observation = ports.observation or _only(free, ("obs", "observation", "actor_obs"), "input")
+    action = ports.action or _only(given, ("actions", "action", "mean"), "output")
+    left = [n for n in free if n != observation]
+    if left:
+        raise DataError(
+            f"{path} also wants {', '.join(left)}; say in [network] what it is: states = "
+            "{ INPUT = OUTPUT } of a recurrent network, or step = INPUT"
+        )
+    return Ports(observation, action, states, step, motion)
+
+
+def _only(names: list[str], usual: tuple[str, ...], what: str) -> str:
+    for name in (*usual, *(names if len(names) == 1 else ())):
+        if name in names:
+            return name
+    raise DataError(
+        f"the network has {what}s {', '.join(names)}; say in [network] which is the "
+        f"{'observation' if what == 'input' else 'action'}"
+    )
+
+
+def _paired(inputs: Mapping[str, list], outputs: Mapping[str, list]) -> dict[str, str]:
+    """Inputs of a recurrent state and their outputs, by the usual names."""
+    found = {}
+    for name in inputs:
+        for old, new in (("_in", "_out"), ("in_", "out_"), ("_prev", "_next")):
+            other = name.replace(old, new)
+            if other != name and other in outputs:
+                found[name] = other
+    return found

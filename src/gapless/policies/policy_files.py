@@ -1,0 +1,85 @@
+"""Where a policy's contract is found: a folder, a contract file, or an ONNX with its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gapless.errors import FormatError
+from gapless.policies.contract_toml import read_toml
+from gapless.policies.deploy_yaml import read_deploy
+from gapless.policies.onnx_metadata import has_contract, read_metadata
+from gapless.policies.onnx_network import OnnxNetwork
+from gapless.policies.policy import Policy
+from gapless.policies.policy_contract import Ports
+from gapless.robots import Robot
+
+CONTRACT, DEPLOY = "policy.toml", "deploy.yaml"
+BESIDE = (".", "params", "..", "../params")
+"""Where Unitree's tools put deploy.yaml, seen from the network."""
+NETWORKS = ("policy.onnx", "exported/policy.onnx", "model.onnx")
+
+
+def load_policy(path: Path, robot: Robot | None = None) -> Policy:
+    """Read a policy.
+
+    A `policy.toml` (or NAME.toml of a NAME.onnx) counts first, then a `deploy.yaml`, then what the
+    network's metadata say.
+
+    Args:
+        path: a folder, a contract (.toml, .yaml) or a network (.onnx).
+        robot: names the motors of a `deploy.yaml`, which has no names.
+    """
+    if path.is_dir():
+        return _folder(path, robot)
+    if path.suffix.lower() == ".toml":
+        contract, network = read_toml(path)
+        return Policy(contract, OnnxNetwork(network, contract.ports), path)
+    if path.suffix.lower() in (".yaml", ".yml"):
+        return _deployed(path, _network_of(path.parent), robot)
+    for beside in (path.with_suffix(".toml"), path.parent / CONTRACT):
+        if beside.is_file():
+            return load_policy(beside)
+    network = OnnxNetwork(path, Ports())
+    for place in BESIDE:
+        if (path.parent / place / DEPLOY).is_file():
+            return _deployed(path.parent / place / DEPLOY, path, robot)
+    if has_contract(network.metadata):
+        return Policy(read_metadata(network), network, path)
+    raise FormatError(
+        f"{path} says nothing of what it sees and commands. Put a {CONTRACT} beside it with: rate, "
+        "joints in order, kp, kd, default, action.scale, and the [[observation]] terms in order "
+        f"(it takes {network.width} numbers and gives {network.actions}); see docs/policies.md"
+    )
+
+
+def _folder(path: Path, robot: Robot | None) -> Policy:
+    if (path / CONTRACT).is_file():
+        return load_policy(path / CONTRACT)
+    for place in (".", "params"):
+        if (path / place / DEPLOY).is_file():
+            return _deployed(path / place / DEPLOY, _network_of(path), robot)
+    networks = sorted(path.glob("*.onnx"))
+    if len(networks) == 1:
+        return load_policy(networks[0], robot)
+    seen = ", ".join(p.name for p in networks) or "no .onnx"
+    raise FormatError(
+        f"{path} has no {CONTRACT} and no {DEPLOY}, and {seen}; give one of its files"
+    )
+
+
+def _network_of(folder: Path) -> Path:
+    for name in NETWORKS:
+        for place in (folder, folder.parent):
+            if (place / name).is_file():
+                return place / name
+    found = sorted(folder.glob("*.onnx"))
+    if len(found) != 1:
+        raise FormatError(
+            f"{folder} has {len(found)} .onnx files beside its {DEPLOY}; expected one"
+        )
+    return found[0]
+
+
+def _deployed(path: Path, network: Path, robot: Robot | None) -> Policy:
+    contract = read_deploy(path, robot)
+    return Policy(contract, OnnxNetwork(network, contract.ports), path)
