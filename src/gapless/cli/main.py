@@ -19,6 +19,8 @@ VERBS = {
     "identify": "find a robot's physical parameters, with their uncertainty, from its recordings",
     "correct": "learn what no parameter of a simulator expresses",
     "compare": "train methods on the same recordings, and print their held-out errors",
+    "policy": "show what a policy sees and commands, or check it",
+    "evaluate": "say whether a policy survives on this robot, and what fails first",
     "motion": "make, check and save a motion",
     "collect": "record motions on hidden robots, each paired with its simulated replica",
     "demo": "record a perturbed robot, measure it, write tables and pictures",

@@ -18,6 +18,7 @@ from gapless.printing import PrintsAsTables
 from gapless.robots import Robot
 from gapless.robots.saved import load_robot, save_robot
 from gapless.worlds.mujoco_world import MujocoWorld
+from gapless.worlds.world import World
 
 FORMAT = "gapless run 2"
 FACTS, CALIBRATION, CORRECTION = "run.json", "calibration.json", "correction"
@@ -133,9 +134,22 @@ class Run(PrintsAsTables):
 
     def world(self) -> CorrectedWorld:
         """The simulator that behaves like the robot."""
-        step, correction = self.facts["settings"]["physics_step"], self.correction
-        bare = MujocoWorld(self.robot, self.facts["data"]["rate"], physics_step=step)
-        return CorrectedWorld(bare, self.calibration, [correction] if correction else [])
+        correction = self.correction
+        return CorrectedWorld(self.raw(), self.calibration, [correction] if correction else [])
+
+    def raw(self) -> MujocoWorld:
+        """The simulator of the nominal robot."""
+        step = self.facts["settings"]["physics_step"]
+        return MujocoWorld(self.robot, self.facts["data"]["rate"], physics_step=step)
+
+    def worlds(self) -> dict[str, World]:
+        """The raw simulator, and those of the steps that were kept, by the names of the stages."""
+        found: dict[str, World] = {"raw": self.raw()}
+        if self.calibration is not None:
+            found["identified"] = CorrectedWorld(self.raw(), self.calibration)
+        if self.correction is not None:
+            found["corrected"] = self.world()
+        return found
 
     def __rich__(self) -> Any:
         from gapless.closing.run_table import summary_table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -89,14 +90,21 @@ class CorrectedWorld:
         """The same world with another control rate; what its corrections do is counted here."""
         if np.isclose(rate, self.rate):
             return self
-        other = CorrectedWorld(self._world.at_rate(rate), None, self.corrections)
-        other.usage = self.usage
-        return other
+        for correction in self.corrections:
+            correction.contract.require_rate(rate)
+        return self.on(self._world.at_rate(rate))
 
     def twin(self) -> CorrectedWorld:
         """A world of its own with the same figures; what its corrections do is counted here."""
-        other = CorrectedWorld(self._world.twin(), None, self.corrections)
-        other.usage = self.usage
+        return self.on(self._world.twin())
+
+    def on(self, world: World) -> CorrectedWorld:
+        """The same corrections on a variant of the world underneath: another floor, other figures.
+
+        They were not learned there; how a robot does there is what one asks of them.
+        """
+        other = copy.copy(self)
+        other._world, other._state, other._twin, other._applied = world, None, None, []
         return other
 
     def home(self, environments: int = 1) -> State:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,7 +10,8 @@ from gapless.corrections import CorrectedWorld
 from gapless.errors import SimulationError
 from gapless.evaluation.scenario import Scenario
 from gapless.policies import Policy, PolicyController
-from gapless.robots import Kinematics, Robot
+from gapless.progress import ProgressReporter, Watch
+from gapless.robots import Floor, Kinematics, Robot
 from gapless.robots.assemble import standing_height
 from gapless.robots.rotations import rotate
 from gapless.worlds.engine_world import EngineWorld
@@ -34,6 +34,7 @@ class Episodes:
         robot: that is simulated, nominal where it is hidden.
         rate: control steps per second.
         states: (n, T+1, ...) true states, sample 0 the start.
+        readings: (n, T+1, ...) what the sensors said of them, as a log would have it.
         targets: (n, T, J) commanded positions, rad.
         torque: (n, T, J) of the motors at the end of each step, N·m.
         commands: name -> (n, T, C) what was asked for.
@@ -46,6 +47,7 @@ class Episodes:
     robot: Robot
     rate: float
     states: State
+    readings: State
     targets: np.ndarray
     torque: np.ndarray
     commands: dict[str, np.ndarray]
@@ -73,7 +75,8 @@ def play(
     policy: Policy,
     world: World,
     scenario: Scenario,
-    watch: Callable[[int, int], None] | None = None,
+    watch: Watch | None = None,
+    stage: str = "episodes",
 ) -> Episodes:
     """Run a policy in a world.
 
@@ -82,6 +85,7 @@ def play(
         world: raw, corrected, hidden, of any engine; on a floor.
         scenario: what is asked for and what happens.
         watch: told how many of the control steps are done.
+        stage: what it is told that this is.
     """
     world = world.at_rate(policy.contract.rate)
     robot, contract = world.robot, policy.contract
@@ -95,7 +99,8 @@ def play(
     conditions = [scenario.conditions(contract, robot)] * scenario.episodes
     world.reset(start, conditions=conditions)
     controller = _controller(policy, world, scenario.episodes)
-    return _Playing(world, controller, scenario, start, steps, conditions).played(watch)
+    reporter = ProgressReporter(watch, stage, steps)
+    return _Playing(world, controller, scenario, start, steps, conditions).played(reporter)
 
 
 def _steps(policy: Policy, scenario: Scenario) -> int:
@@ -161,13 +166,12 @@ class _Playing:
         self.fell = np.full(len(start), steps + 1)
         self.diverged = np.zeros(len(start), bool)
 
-    def played(self, watch: Callable[[int, int], None] | None) -> Episodes:
+    def played(self, reporter: ProgressReporter) -> Episodes:
         contract, rate = self.controller.contract, self.world.rate
         commands = self.scenario.asked(contract, self.steps)
         pushes = self.scenario.pushes(rate, self.steps)
-        seen = really(self.world, self.start)
-        states, targets, torque = [seen.start()], [], []
-        seen = self.start
+        seen, states = self.start, [really(self.world, self.start).start()]
+        readings, targets, torque = [seen.start()], [], []
         for t in range(self.steps):
             if pushes[:, t].any():
                 self.world.push(pushes[:, t])
@@ -175,18 +179,19 @@ class _Playing:
             seen = self.world.step(wanted)
             true = really(self.world, seen)
             states.append(true.start())
+            readings.append(seen.start())
             targets.append(wanted.astype(np.float32))
             torque.append(np.asarray(seen.torque, np.float32))
             seen = self._picked_up(seen, true, t + 1)
-            if watch is not None:
-                watch(t + 1, self.steps)
+            reporter.tell(t + 1)
             if (self.fell <= t + 1).all():
                 break
         return Episodes(
             policy=contract.name,
             robot=self.world.robot,
             rate=rate,
-            states=State.stack([s.map(lambda a: a.astype(np.float32)) for s in states], axis=1),
+            states=_over_time(states),
+            readings=_over_time(readings),
             targets=np.stack(targets, axis=1),
             torque=np.stack(torque, axis=1),
             commands={k: v[:, : len(targets)] for k, v in commands.items()},
@@ -198,7 +203,7 @@ class _Playing:
     def _picked_up(self, seen: State, true: State, step: int) -> State:
         """Note who fell now, and put them back on their feet: they cost less time there."""
         gone = self.world.health.diverged
-        down = fallen(true, self.start) | gone
+        down = fallen(true, self.start, self.world.robot.floor) | gone
         new = down & (self.fell > self.steps)
         self.fell[new] = step
         self.diverged |= new & gone
@@ -210,16 +215,22 @@ class _Playing:
         return seen.with_rows(rows, self.start[rows].completed(seen[rows]))
 
 
-def fallen(state: State, start: State) -> np.ndarray:
+def _over_time(states: list[State]) -> State:
+    """Single precision is plenty to score them."""
+    return State.stack([s.map(lambda a: a.astype(np.float32)) for s in states], axis=1)
+
+
+def fallen(state: State, start: State, floor: Floor) -> np.ndarray:
     """(n,) True where the base is low, or leans too far to recover."""
     assert state.base_pos is not None and start.base_pos is not None
-    low = state.base_pos[:, 2] - floor_below(state) < LOW * start.base_pos[:, 2]
-    return low | (tilt(state) > TILTED)
+    height = state.base_pos[:, 2] - floor_height(floor, state.base_pos[:, :2])
+    return (height < LOW * start.base_pos[:, 2]) | (tilt(state) > TILTED)
 
 
-def floor_below(state: State) -> float:
-    """Height of a flat floor; slopes and stairs only ever raise it in front."""
-    return 0.0
+def floor_height(floor: Floor, place: np.ndarray) -> np.ndarray:
+    """(...,) height of a sloping floor at (..., 2) places, m; stairs are left out."""
+    ahead = place @ np.array([np.cos(floor.slope_heading), np.sin(floor.slope_heading)])
+    return np.tan(floor.slope) * ahead
 
 
 def tilt(state: State) -> np.ndarray:

@@ -38,16 +38,20 @@ def read_toml(path: Path) -> tuple[PolicyContract, Path]:
     _refuse_unknown(data, TOP, str(path))
     if data.get("format", FORMAT) != FORMAT:
         raise FormatError(f"{path}: format is {data['format']!r}; expected {FORMAT!r}")
-    network = data.get("network")
-    network = {"file": network} if isinstance(network, str) else dict(network or {})
+    network = data.get("network", {})
+    network = network if isinstance(network, dict) else {"file": network}
     lacking = [k for k in ("rate", "observation", "action") if k not in data]
-    lacking += [] if network.get("file") else ["network"]
-    lacking += [] if "joints" in data or "robot" in data else ["joints (or robot)"]
+    lacking += [] if isinstance(network.get("file"), str) else ["network"]
+    if "robot" not in data:
+        own = [k for k in ("joints", "default", "kp", "kd") if k not in data]
+        lacking += [f"{', '.join(own)} (or robot, to take its own)"] if own else []
     if lacking:
         raise FormatError(f"{path} lacks {', '.join(lacking)}; see docs/policies.md")
     try:
         contract = _contract(data, network, path)
-    except (TypeError, ValueError, KeyError, AttributeError) as error:
+    except KeyError as error:
+        raise FormatError(f"{path} lacks {error.args[0]}; see docs/policies.md") from error
+    except (TypeError, ValueError, AttributeError) as error:
         raise FormatError(f"{path} does not read as a contract: {error}") from error
     return contract, path.parent / network["file"]
 
@@ -70,25 +74,26 @@ def _contract(data: dict[str, Any], network: dict[str, Any], path: Path) -> Poli
     _refuse_unknown(motion, ("file", "seconds", "anchor", "bodies"), f"{path}: [motion]")
     _refuse_unknown(network, ("file", *_names(Ports)), f"{path}: [network]")
     terms = {name: _term(name, entry) for name, entry in data.get("terms", {}).items()}
-    blocks = tuple(_block(entry, path) for entry in data["observation"])
+    blocks = tuple(_block(entry, k, path) for k, entry in enumerate(data["observation"], 1))
     for name in (n for b in blocks for n in b.terms if n not in terms):
         terms[name] = Term(name, name)  # a kind by its own name needs no table
     return PolicyContract(
-        name=str(data.get("name", path.stem if path.stem != "policy" else path.parent.name)),
+        name=str(
+            data.get("name", path.stem if path.stem != "policy" else path.resolve().parent.name)
+        ),
         rate=float(data["rate"]),
         joints=joints,
         default=_defaults(data.get("default"), joints, robot),
-        kp=by_joint(data.get("kp"), joints, robot, "kp"),
-        kd=by_joint(data.get("kd"), joints, robot, "kd"),
+        **_gains(data, joints, robot),
         action=_action(data["action"], joints, path),
         terms=terms,
         blocks=blocks,
-        commands={k: _command(v) for k, v in data.get("commands", {}).items()},
+        commands={k: _command(k, v, path) for k, v in data.get("commands", {}).items()},
         hold={k: float(v) for k, v in data.get("hold", {}).items()},
         clip=bounds(data.get("clip")),
         ports=Ports(**{k: v for k, v in network.items() if k != "file"}),
-        physics_step=data.get("physics_step"),
-        motion_seconds=motion.get("seconds"),
+        physics_step=_number(data.get("physics_step")),
+        motion_seconds=_number(motion.get("seconds")),
         reference=str(motion.get("file", "")),
         anchor=str(motion.get("anchor", "")),
         bodies=tuple(motion.get("bodies", ())),
@@ -100,25 +105,45 @@ def _contract(data: dict[str, Any], network: dict[str, Any], path: Path) -> Poli
 def by_joint(
     value: Any, joints: Sequence[str], robot: Robot | None, field: str
 ) -> tuple[float, ...]:
-    """Numbers in the order of the joints from one number, a list, or patterns of names."""
-    if value is None:
-        if robot is None:
-            return ()
-        own = dict(zip(robot.joints.names, getattr(robot.joints, field), strict=True))
-        return tuple(float(own[j]) for j in joints)
-    if isinstance(value, Mapping):
-        found = [[v for p, v in value.items() if fnmatch.fnmatchcase(j, p)] for j in joints]
-        return tuple(float(v[-1]) for v in found if v)
+    """Numbers in the order of the joints from one number, a list, or patterns of names.
+
+    Where several patterns fit, the last counts; where none does, the robot's own number.
+    """
     if isinstance(value, list | tuple):
         return tuple(map(float, value))
-    return (float(value),) * len(joints)
+    if value is not None and not isinstance(value, Mapping):
+        return (float(value),) * len(joints)
+    own = robot and dict(zip(robot.joints.names, getattr(robot.joints, field), strict=True))
+    given = value or {}
+    fitting = {j: [v for p, v in given.items() if fnmatch.fnmatchcase(j, p)] for j in joints}
+    lacking = [j for j, found in fitting.items() if not found and j not in (own or {})]
+    if lacking:
+        whose = f"; {robot.name} has {', '.join(robot.joints.names)}" if robot else ""
+        raise ValueError(f"{field} says nothing of {', '.join(lacking)}{whose}")
+    return tuple(float(found[-1]) if found else float(own[j]) for j, found in fitting.items())  # type: ignore[index]
+
+
+def _require_fit(value: Any, joints: Sequence[str], field: str) -> None:
+    """A pattern that fits no joint is a slip of the pen."""
+    for pattern in value if isinstance(value, Mapping) else ():
+        if not fnmatch.filter(joints, pattern):
+            hint = nearest(pattern, joints)
+            raise ValueError(f"{field} names {pattern!r}, which fits no joint.{hint}")
+
+
+def _gains(data: Mapping[str, Any], joints: Sequence[str], robot: Robot | None) -> dict[str, tuple]:
+    for field in ("kp", "kd"):
+        _require_fit(data.get(field), joints, field)
+    return {field: by_joint(data.get(field), joints, robot, field) for field in ("kp", "kd")}
 
 
 def _defaults(value: Any, joints: Sequence[str], robot: Robot | None) -> dict[str, float]:
     """Of the moved joints and, from a robot or from names, of others that are seen."""
     own = {} if robot is None else dict(zip(robot.joints.names, robot.joints.default, strict=True))
     others = {k: v for k, v in value.items() if "*" not in k} if isinstance(value, Mapping) else {}
-    mine = by_joint(value, joints, robot, "default") or (0.0,) * len(joints)
+    if robot is not None:
+        _require_fit(value, (*robot.joints.names, *joints), "default")
+    mine = by_joint(value, joints, robot, "default")
     if len(mine) != len(joints):
         raise ValueError(f"default has {len(mine)} numbers for {len(joints)} joints")
     given = {**own, **others, **dict(zip(joints, mine, strict=True))}
@@ -129,8 +154,10 @@ def _action(entry: dict[str, Any], joints: Sequence[str], path: Path) -> Action:
     _refuse_unknown(entry, _names(Action), f"{path}: [action]")
     if "scale" not in entry:
         raise FormatError(f"{path}: [action] lacks scale, the radians of a unit of output")
-    scale = by_joint(entry["scale"], joints, None, "scale")
-    offset = by_joint(entry["offset"], joints, None, "offset") if "offset" in entry else ()
+    for field in ("scale", "offset"):
+        _require_fit(entry.get(field), joints, f"action.{field}")
+    scale = by_joint(entry["scale"], joints, None, "action.scale")
+    offset = by_joint(entry["offset"], joints, None, "action.offset") if "offset" in entry else ()
     limits = tuple((float(a), float(b)) for a, b in entry.get("limits", ()))
     meaning = str(entry.get("meaning", "offset"))
     return Action(meaning, scale, offset, bounds(entry.get("clip")), limits)
@@ -149,15 +176,29 @@ def _term(name: str, entry: dict[str, Any]) -> Term:
     )
 
 
-def _block(entry: dict[str, Any], path: Path) -> Block:
-    _refuse_unknown(entry, _names(Block), f"{path}: [[observation]]")
+def _block(entry: Any, number: int, path: Path) -> Block:
+    where = f"{path}: [[observation]] {number}"
+    if not isinstance(entry, dict):
+        raise FormatError(f"{path}: observation is a list of tables; write [[observation]]")
+    _refuse_unknown(entry, _names(Block), where)
+    if not isinstance(entry.get("terms"), list):
+        raise FormatError(f"{where} lacks terms, the names of what is seen, in order")
     return Block(**{**entry, "terms": tuple(entry["terms"])})
 
 
-def _command(entry: dict[str, Any]) -> PolicyCommand:
+def _command(name: str, entry: dict[str, Any], path: Path) -> PolicyCommand:
+    where = f"{path}: [commands.{name}]"
+    _refuse_unknown(entry, _names(PolicyCommand), where)
+    lacking = [k for k in ("lower", "upper") if k not in entry]
+    if lacking:
+        raise FormatError(f"{where} lacks {' and '.join(lacking)}")
     lower, upper = (tuple(map(float, entry[k])) for k in ("lower", "upper"))
     names = tuple(entry.get("names", VELOCITY if len(lower) == 3 else ()))
     return PolicyCommand(lower, upper, names)
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None else float(value)
 
 
 def bounds(value: Any) -> tuple[float, float] | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from gapless.errors import DataError, NameMismatchError
-from gapless.policies.observer import Observer
+from gapless.policies.observer import Observer, term_of_column
 from gapless.policies.onnx_network import OnnxNetwork
 from gapless.policies.policy_contract import PolicyContract
 from gapless.policies.reference import ReferenceMotion
@@ -45,6 +45,8 @@ class PolicyController:
         self._require_joints()
         self._moved = [self._columns[j] for j in contract.joints]
         self._rest = np.array(rest, float)
+        if self._rest.shape != (len(self._columns),):
+            raise DataError(f"rest has shape {self._rest.shape} for {len(self._columns)} joints")
         for joint, angle in contract.hold.items():
             self._rest[self._columns[joint]] = angle
         self._reference, self._anchor = reference, anchor
@@ -67,14 +69,15 @@ class PolicyController:
             )
 
     def forget(self, which: np.ndarray | None = None) -> None:
-        """Begin anew in some environments, given by their numbers; in all by default."""
-        rows = np.arange(len(self.step)) if which is None else np.asarray(which)
+        """Begin anew in some environments, by numbers or a mask; in all by default."""
+        rows = np.arange(len(self.step))
+        rows = rows if which is None else rows[np.asarray(which, None if len(which) else int)]
         self._observer.forget(rows)
-        blank = self.network.blank(len(rows))
-        for name, state in self._states.items():
-            axis = 1 if state.ndim == 3 else 0
-            index = (slice(None), rows) if axis else rows
-            state[index] = blank[name]
+        self.network.forget(self._states, rows)
+        # Whoever kept the arrays of the last step keeps their numbers.
+        self.action, self.targets, self.step = (
+            array.copy() for array in (self.action, self.targets, self.step)
+        )
         self.action[rows] = 0.0
         self.targets[rows] = self._rest
         self.targets[np.ix_(rows, np.array(self._moved))] = self.contract.pose
@@ -89,11 +92,15 @@ class PolicyController:
         """
         sight = self._sight(readings, commands)
         self.observation = self._observer.observe(sight)
-        _require_finite(self.observation, "the observation", self.contract, self.step)
-        # Nothing is written into the states: forget() may have to change single rows of them.
+        self._require_finite(self.observation, "the observation")
         action, states = self.network.run(self.observation, self._states, self.step)
-        _require_finite(action, "the network's output", self.contract, self.step)
-        self._states = {name: np.array(state) for name, state in states.items()}
+        if action.shape != self.action.shape:
+            raise DataError(
+                f"{self.network.path} gives actions of shape {action.shape}; expected "
+                f"{self.action.shape}: one a joint of the contract"
+            )
+        self._require_finite(action, "the network's output")
+        self._states = states
         clip = self.contract.action.clip
         self.action = action if clip is None else np.clip(action, *clip)
         wanted = self._base(sight) + self.action * np.asarray(self.contract.action.scale)
@@ -123,9 +130,20 @@ class PolicyController:
         )
 
     def _require_readings(self, readings: Readings, commands: Mapping[str, np.ndarray]) -> None:
-        for name in self.contract.commands:
+        shape = len(self.step), len(self._columns)
+        if readings.q.shape != shape or readings.dq.shape != shape:
+            raise DataError(
+                f"readings have q {readings.q.shape} and dq {readings.dq.shape}; policy "
+                f"{self.contract.name!r} was started with {shape}"
+            )
+        for name, command in self.contract.commands.items():
             if name not in commands:
                 raise DataError(f"policy {self.contract.name!r} wants the command {name!r}")
+            if np.shape(commands[name])[-1:] != (len(command.lower),):
+                raise DataError(
+                    f"command {name!r} has shape {np.shape(commands[name])}; expected "
+                    f"{len(self.step), len(command.lower)}"
+                )
         for term in self.contract.terms.values():
             for need in KINDS[term.kind].needs:
                 if getattr(readings, need) is None:
@@ -145,14 +163,13 @@ class PolicyController:
             return sight.reference.joint_pos
         return sight.target if meaning == "increment" else np.zeros(len(self._moved))
 
-
-def _require_finite(
-    array: np.ndarray, what: str, contract: PolicyContract, step: np.ndarray
-) -> None:
-    if np.isfinite(array).all():
-        return
-    row, column = np.argwhere(~np.isfinite(array))[0]
-    raise DataError(
-        f"{what} of policy {contract.name!r} is not finite: column {column} of environment {row} "
-        f"at control step {step[row]}"
-    )
+    def _require_finite(self, array: np.ndarray, what: str) -> None:
+        if np.isfinite(array).all():
+            return
+        row, column = np.argwhere(~np.isfinite(array))[0]
+        seen = array is self.observation
+        name = term_of_column(self.contract, column) if seen else self.contract.joints[column]
+        raise DataError(
+            f"{what} of policy {self.contract.name!r} is not finite: column {column} ({name}) of "
+            f"environment {row} at control step {self.step[row]}"
+        )

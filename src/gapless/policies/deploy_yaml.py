@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,15 @@ from gapless.policies.safe_yaml import SetAside, read_yaml, set_aside
 from gapless.policies.term_names import named_term
 from gapless.robots import Robot
 
-MOTORS = {29: "g1", 23: "g1_23dof", 12: "go2", 27: "h1_2"}
-"""How many motors a file speaks of -> the robot whose they are; the file has no names."""
+_PARTS = ("hip", "thigh", "calf")
+MOTORS = {29: "g1", 27: "h1_2", 23: "g1_23dof", 12: "go2"}
+"""How many joints a file speaks of -> the robot whose they are; the file has no names."""
+LEGS = tuple(f"{leg}_{part}_joint" for leg in ("FR", "FL", "RR", "RL") for part in _PARTS)
+WIRING = {"go2": LEGS}
+"""Motors as Unitree numbers them, of robots whose joints we list in another order."""
 NEEDED = ("joint_ids_map", "step_dt", "stiffness", "damping", "default_joint_pos", "actions")
+ACTION = "JointPositionAction"
+PER_TERM = ("scale", "clip", "history_length")
 
 
 def read_deploy(path: Path, robot: Robot | None = None) -> PolicyContract:
@@ -36,36 +43,52 @@ def read_deploy(path: Path, robot: Robot | None = None) -> PolicyContract:
     lacking = [k for k in (*NEEDED, "observations") if k not in data]
     if lacking:
         raise FormatError(f"{path} lacks {', '.join(lacking)}, which Unitree's deploy.yaml has")
-    aside = set_aside(data)
-    if _get(data, path, "actions").keys() != {"JointPositionAction"}:
-        raise FormatError(
-            f"{path}: actions is {list(data['actions'])}; only JointPositionAction is known"
-        )
+    try:
+        return _contract(data, path, robot)
+    except (TypeError, ValueError, AttributeError, ArithmeticError, LookupError) as error:
+        raise FormatError(f"{path} does not read as a deploy.yaml: {error}") from error
+
+
+def _contract(data: dict[str, Any], path: Path, robot: Robot | None) -> PolicyContract:
     order = [int(i) for i in _get(data, path, "joint_ids_map")]
-    motors, known = _motors(order, robot, path)
-    joints = tuple(motors[i] for i in order)
     pose = _numbers(data, path, "default_joint_pos", len(order))
-    kp, kd = (_by_motor(data, path, k, order) for k in ("stiffness", "damping"))
-    terms, blocks = _observations(data, path)
-    notes = [f"{where} has the tag {tag}: not needed, skipped, not run" for where, tag in aside]
+    owner = _owner(order, robot, path)
+    joints = _named(order, owner, path)
     if robot is None:
-        notes.append(
-            f"deploy.yaml names no joints: {len(order)} motors are taken for those of {known}"
-        )
+        _require_pose(joints, pose, owner, path)
+    chosen = _moved(data, path, len(order))
+    kp, kd = (_by_motor(data, path, k, order) for k in ("stiffness", "damping"))
+    terms, blocks = _observations(data, path, joints)
+    moved = tuple(joints[i] for i in chosen)
+    terms = {k: replace(t, joints=()) if t.joints == moved else t for k, t in terms.items()}
+    default = dict(zip(joints, pose, strict=True))
+    folder = path.resolve().parent
     return PolicyContract(
-        name=path.parent.name,
+        name=(folder.parent if folder.name == "params" else folder).name,
         rate=1 / float(_get(data, path, "step_dt")),
-        joints=joints,
-        default=dict(zip(joints, pose, strict=True)),
-        kp=kp,
-        kd=kd,
-        action=_action(data, path, len(order)),
+        joints=moved,
+        default=default,
+        kp=tuple(kp[i] for i in chosen),
+        kd=tuple(kd[i] for i in chosen),
+        action=_action(data, path, len(chosen)),
         terms=terms,
         blocks=blocks,
         commands={name: _ranges(entry, path) for name, entry in _commands(data).items()},
-        robot=known,
-        notes=tuple(notes),
+        hold={j: default[j] for i, j in enumerate(joints) if i not in chosen},
+        robot=owner.name,
+        notes=_notes(data, owner, robot),
     )
+
+
+def _notes(data: dict[str, Any], owner: Robot, robot: Robot | None) -> tuple[str, ...]:
+    aside = set_aside(data)
+    notes = [f"{where} has the tag {tag}: not needed, skipped, not run" for where, tag in aside]
+    if robot is None:
+        count = len(data["joint_ids_map"])
+        notes.append(
+            f"deploy.yaml names no joints: its {count} are taken for those of {owner.name}"
+        )
+    return tuple(notes)
 
 
 def _get(data: Mapping[str, Any], path: Path, *keys: str) -> Any:
@@ -74,8 +97,6 @@ def _get(data: Mapping[str, Any], path: Path, *keys: str) -> Any:
     for key in keys:
         value = value[key] if isinstance(value, Mapping) and key in value else None
     hidden = set_aside(value, ".".join(keys))
-    # joint_ids names all joints by a slice; the map above says the same.
-    hidden = [(where, tag) for where, tag in hidden if not where.endswith("joint_ids")]
     if hidden:
         where, tag = hidden[0]
         raise FormatError(
@@ -84,16 +105,36 @@ def _get(data: Mapping[str, Any], path: Path, *keys: str) -> Any:
     return value
 
 
-def _motors(order: Sequence[int], robot: Robot | None, path: Path) -> tuple[tuple[str, ...], str]:
-    count = max(order, default=-1) + 1
-    if robot is None and count not in MOTORS:
-        raise FormatError(f"{path} speaks of {count} motors without names; say whose with --robot")
-    owner = robot or Robot.load(MOTORS[count])
-    if count > len(owner.joints) or min(order) < 0:
+def _owner(order: Sequence[int], robot: Robot | None, path: Path) -> Robot:
+    """Whose motors these are."""
+    if robot is not None:
+        return robot
+    if len(order) not in MOTORS:
+        raise FormatError(f"{path} speaks of {len(order)} joints without names; say whose: --robot")
+    # Unitree's own G1 of 23 joints: motors of the one of 29, some of which are not there.
+    gaps = len(order) == 23 and max(order) > 22
+    return Robot.load("g1" if gaps else MOTORS[len(order)])
+
+
+def _named(order: Sequence[int], owner: Robot, path: Path) -> tuple[str, ...]:
+    motors = WIRING.get(owner.name, owner.joints.names)
+    if max(order) >= len(motors) or min(order) < 0:
         raise FormatError(
-            f"{path} speaks of motor {count - 1}, {owner.name} has {len(owner.joints)} joints"
+            f"{path} speaks of motors {min(order)} to {max(order)}, {owner.name} has {len(motors)}"
         )
-    return owner.joints.names, owner.name
+    return tuple(motors[i] for i in order)
+
+
+def _require_pose(joints: Sequence[str], pose: Sequence[float], owner: Robot, path: Path) -> None:
+    """Whose motors they are was only guessed: at least it can stand like that."""
+    columns = owner.joints.pick(joints)
+    low, high = owner.joints.lower[columns] - 0.01, owner.joints.upper[columns] + 0.01
+    for joint, angle, a, b in zip(joints, pose, low, high, strict=True):
+        if not a <= angle <= b:
+            raise FormatError(
+                f"{path} speaks of {len(joints)} joints without names, as {owner.name} has, but "
+                f"its {joint} cannot stand at {angle:g}; say whose they are: --robot"
+            )
 
 
 def _numbers(data: Mapping[str, Any], path: Path, key: str, count: int) -> tuple[float, ...]:
@@ -108,37 +149,94 @@ def _by_motor(
     data: Mapping[str, Any], path: Path, key: str, order: Sequence[int]
 ) -> tuple[float, ...]:
     values = _get(data, path, key)
-    if not isinstance(values, list) or len(values) <= max(order):
+    if not isinstance(values, list) or len(values) < len(order):
         raise FormatError(f"{path}: {key} must have a number for each motor")
+    if len(values) <= max(order):  # motors that are not there are left out
+        order = [sorted(order).index(i) for i in order]
     return tuple(float(values[i]) for i in order)
 
 
+def _moved(data: Mapping[str, Any], path: Path, count: int) -> list[int]:
+    """Which of the file's joints the actions move; a tag there is a slice, of all."""
+    actions = data["actions"]
+    if not isinstance(actions, dict) or actions.keys() != {ACTION}:
+        named = ", ".join(actions) if isinstance(actions, dict) else _get(data, path, "actions")
+        raise FormatError(f"{path}: actions is {named}; only {ACTION} is known")
+    chosen = _chosen(actions[ACTION], count)
+    return list(range(count)) if chosen is None else chosen
+
+
+def _chosen(entry: Any, count: int) -> list[int] | None:
+    found = entry.get("joint_ids") if isinstance(entry, dict) else None
+    return [range(count)[int(i)] for i in found] if isinstance(found, list) else None
+
+
 def _action(data: Mapping[str, Any], path: Path, count: int) -> Action:
-    entry = _get(data, path, "actions", "JointPositionAction")
-    scale, offset = (np.ravel(entry.get(key, 0.0)).astype(float) for key in ("scale", "offset"))
+    given = {key: _get(data, path, "actions", ACTION, key) for key in ("scale", "offset", "clip")}
+    if given["scale"] is None:
+        raise FormatError(f"{path}: actions.{ACTION} lacks scale")
+    scale, offset = (np.ravel(given[key] or 0.0).astype(float) for key in ("scale", "offset"))
     if len(scale) not in (1, count) or len(offset) not in (1, count):
         raise FormatError(
-            f"{path}: actions.JointPositionAction has {len(scale)} scales and {len(offset)} "
-            f"offsets; expected {count}"
+            f"{path}: actions.{ACTION} has {len(scale)} scales and {len(offset)} offsets; "
+            f"expected {count}"
         )
+    limits = tuple((float(a), float(b)) for a, b in given["clip"] or ())
     offset = np.broadcast_to(offset, count)
-    limits = tuple((float(a), float(b)) for a, b in entry.get("clip") or ())
     return Action("offset", tuple(scale.tolist()), tuple(offset.tolist()), None, limits)
 
 
-def _observations(data: Mapping[str, Any], path: Path) -> tuple[dict[str, Term], tuple[Block, ...]]:
-    entries = {k: v for k, v in _get(data, path, "observations").items() if isinstance(v, dict)}
-    by = "frame" if data["observations"].get("use_gym_history") else "term"
+def _observations(
+    data: Mapping[str, Any], path: Path, joints: tuple[str, ...]
+) -> tuple[dict[str, Term], tuple[Block, ...]]:
+    table, where = _group(data["observations"], path)
     terms, frames = {}, []
-    for name, entry in entries.items():
-        scale = np.ravel(1.0 if entry.get("scale") is None else entry["scale"]).astype(float)
-        term = named_term(name, entry.get("params") or {}, tuple(scale.tolist()), str(path))
-        clip = bounds(entry.get("clip"))
-        terms[name] = term if clip is None else Term(**{**vars(term), "clip": clip})
+    for name, entry in table.items():
+        if isinstance(entry, SetAside):
+            _get({where: table}, path, where, name)
+        if not isinstance(entry, dict):
+            continue
+        for key in PER_TERM:
+            _get({where: table}, path, where, name, key)
+        terms[name] = _term(name, entry, bool(table.get("scale_first")), joints, path)
         frames.append(max(1, int(entry.get("history_length") or 1)))
-    if by == "frame" and len(set(frames)) == 1:
+    if table.get("use_gym_history") and len(set(frames)) == 1:
         return terms, (Block(tuple(terms), frames[0], "frame"),)
     return terms, tuple(Block((n,), f) for n, f in zip(terms, frames, strict=True))
+
+
+def _group(table: Mapping[str, Any], path: Path) -> tuple[Mapping[str, Any], str]:
+    """The terms of the network's input, which newer files put into a group of its name."""
+    keys = ("params", *PER_TERM)
+    groups = [
+        name
+        for name, entry in table.items()
+        if isinstance(entry, dict) and entry and not any(k in entry for k in keys)
+    ]
+    if not groups:
+        return table, "observations"
+    usual = [name for name in ("policy", "obs", "actor") if name in groups]
+    if len(groups) > 1 and not usual:
+        raise FormatError(f"{path}: observations has groups {', '.join(groups)}; one is known")
+    name = usual[0] if usual else groups[0]
+    return table[name], f"observations.{name}"
+
+
+def _term(
+    name: str, entry: Mapping[str, Any], scale_first: bool, joints: tuple[str, ...], path: Path
+) -> Term:
+    params = entry.get("params")
+    params = params if isinstance(params, dict) else {}
+    scale = np.ravel(1.0 if entry.get("scale") is None else entry["scale"]).astype(float)
+    clip = bounds(entry.get("clip"))
+    if clip is not None and scale_first:
+        if len(set(scale)) > 1 or scale[0] <= 0:
+            raise FormatError(f"{path}: {name} is clipped after scales that differ; not known here")
+        clip = clip[0] / scale[0], clip[1] / scale[0]
+    term = named_term(name, params, tuple(scale.tolist()), str(path))
+    chosen = _chosen(params.get("asset_cfg"), len(joints))
+    seen = joints if chosen is None else tuple(joints[i] for i in chosen)
+    return replace(term, clip=clip, joints=seen if term.kind.startswith("joint_") else ())
 
 
 def _commands(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,16 @@ from gapless.policies.policy_contract import Ports
 
 MOTION = ("joint_pos", "joint_vel", "body_pos_w", "body_quat_w")
 """Outputs by which a network hands out the reference motion that it holds."""
+OBSERVATIONS = ("obs", "observation", "observations", "actor_obs", "policy", "input")
+ACTIONS = ("actions", "action", "mean", "mu", "mean_actions", "output")
+STEPS = ("time_step", "timestep", "step")
+"""What other people call the inputs and outputs."""
+ENDINGS = (
+    *(("_in", "_out"), ("_prev", "_next"), ("0", "n")),
+    *(("", "_out"), ("", "_next"), ("", "_new")),
+)
+STARTS = (("in_", "out_"), ("prev_", "next_"), ("old_", "new_"), ("", "next_"), ("", "new_"))
+"""How they name what a recurrent network remembers, before and after a step."""
 
 
 def found_ports(
@@ -22,14 +32,14 @@ def found_ports(
     for name in (ports.action, *ports.states.values(), *ports.motion.values()):
         if name and name not in outputs:
             raise DataError(f"{path} has no output {name!r}; it has {', '.join(outputs)}")
-    states = dict(ports.states) or _paired(inputs, outputs)
-    step = ports.step or next((n for n in inputs if n in ("time_step", "step")), "")
+    states = dict(ports.states) or _paired(inputs, outputs, ports)
+    step = ports.step or next((n for n in inputs if n in STEPS), "")
     free = [n for n in inputs if n not in (*states, step)]
     motion = dict(ports.motion) or ({n: n for n in MOTION if n in outputs} if step else {})
     given = [n for n in outputs if n not in (*states.values(), *motion.values())]
     given = [n for n in given if not n.startswith("body_")] if motion else given
-    observation = ports.observation or _only(free, ("obs", "observation", "actor_obs"), "input")
-    action = ports.action or _only(given, ("actions", "action", "mean"), "output")
+    observation = ports.observation or _only(free, OBSERVATIONS, "input", path)
+    action = ports.action or _only(given, ACTIONS, "output", path)
     left = [n for n in free if n != observation]
     if left:
         raise DataError(
@@ -39,22 +49,27 @@ def found_ports(
     return Ports(observation, action, states, step, motion)
 
 
-def _only(names: list[str], usual: tuple[str, ...], what: str) -> str:
+def _only(names: list[str], usual: tuple[str, ...], what: str, path: Path) -> str:
     for name in (*usual, *(names if len(names) == 1 else ())):
         if name in names:
             return name
+    role = "observation" if what == "input" else "action"
     raise DataError(
-        f"the network has {what}s {', '.join(names)}; say in [network] which is the "
-        f"{'observation' if what == 'input' else 'action'}"
+        f"{path} has {what}s {', '.join(names)}; say in [network] which is the {role}: "
+        f"{role} = {what.upper()}"
     )
 
 
-def _paired(inputs: Mapping[str, list], outputs: Mapping[str, list]) -> dict[str, str]:
+def _paired(
+    inputs: Mapping[str, list], outputs: Mapping[str, list], ports: Ports
+) -> dict[str, str]:
     """Inputs of a recurrent state and their outputs, by the usual names."""
     found = {}
-    for name in inputs:
-        for old, new in (("_in", "_out"), ("in_", "out_"), ("_prev", "_next")):
-            other = name.replace(old, new)
-            if other != name and other in outputs:
-                found[name] = other
+    for name in inputs if len(inputs) > 1 else ():
+        if name in (*OBSERVATIONS, *STEPS, ports.observation, ports.step):
+            continue
+        others = [name.removesuffix(a) + b for a, b in ENDINGS if name.endswith(a)]
+        others += [b + name.removeprefix(a) for a, b in STARTS if name.startswith(a)]
+        other = next((o for o in others if o in outputs and o != ports.action), "")
+        found |= {name: other} if other else {}
     return found

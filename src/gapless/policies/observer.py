@@ -63,3 +63,14 @@ class Observer:
             oldest = np.maximum(self._seen - 1, 0)[:, None]
             frames = past[np.arange(len(past))[:, None], np.minimum(age, oldest)]
         return frames if block.newest == "first" else frames[:, ::-1]
+
+
+def term_of_column(contract: PolicyContract, column: int) -> str:
+    """The term to which a column of an observation belongs."""
+    names = []
+    for block in contract.blocks:
+        columns = [[n] * term_width(contract.terms[n], contract) for n in block.terms]
+        once = block.frames if block.by == "term" else 1
+        row = [name for part in columns for name in part * once]
+        names += row * (block.frames // once)
+    return names[column]

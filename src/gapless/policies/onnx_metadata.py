@@ -19,6 +19,10 @@ NEEDED = (
 )
 RATE = 50.0
 """Both train at 50 Hz, and write it nowhere."""
+STEPS, RATES = ("step_dt", "control_dt", "policy_dt"), ("control_rate", "control_frequency", "rate")
+"""Where other people's exporters do write it."""
+FRAMES = ("observation_terms_history_length", "observation_history_lengths")
+"""mjlab's name for it, and BeyondMimic's."""
 RANGE = ((-1.0, -1.0, -1.0), (1.0, 1.0, 1.0))
 
 
@@ -30,6 +34,14 @@ def has_contract(metadata: Mapping[str, str]) -> bool:
 def read_metadata(network: OnnxNetwork) -> PolicyContract:
     """The contract that a network carries."""
     data, path = network.metadata, network.path
+    try:
+        return _contract(data, network)
+    except (ValueError, ArithmeticError) as error:
+        raise FormatError(f"the metadata of {path} do not read as a contract: {error}") from error
+
+
+def _contract(data: Mapping[str, str], network: OnnxNetwork) -> PolicyContract:
+    path = network.path
     lacking = [k for k in NEEDED if k not in data]
     if lacking:
         raise FormatError(
@@ -44,14 +56,15 @@ def read_metadata(network: OnnxNetwork) -> PolicyContract:
     scale = _numbers(data["action_scale"], "action_scale", path)
     tracks = "anchor_body_name" in data or "motion" in _csv(data.get("command_names", ""))
     terms, blocks = _observations(data, path, tracks)
-    notes = [f"the metadata do not say the rate; {RATE:g} Hz is taken"]
+    rate = _rate(data)
+    notes = [] if rate else [f"the metadata do not say the rate; {RATE:g} Hz is taken"]
     commands = {}
     if any(t.kind == "command" for t in terms.values()):
         commands = {"velocity": PolicyCommand(*RANGE, VELOCITY)}
         notes.append("they do not say the range of commands either; 1 m/s and 1 rad/s are taken")
     return PolicyContract(
         name=path.stem,
-        rate=RATE,
+        rate=rate or RATE,
         joints=joints,
         default=dict(zip(joints, pose, strict=len(pose) == len(joints))),
         kp=kp,
@@ -67,13 +80,20 @@ def read_metadata(network: OnnxNetwork) -> PolicyContract:
     )
 
 
+def _rate(data: Mapping[str, str]) -> float | None:
+    found = [1 / float(data[k]) for k in STEPS if k in data]
+    found += [float(data[k]) for k in RATES if k in data]
+    return found[0] if found else None
+
+
 def _observations(
     data: Mapping[str, str], path: Path, tracks: bool
 ) -> tuple[dict[str, Term], tuple[Block, ...]]:
     names = _csv(data["observation_names"])
     scales = _each(data, "observation_terms_scale", names, "1", path)
     clips = _each(data, "observation_terms_clip", names, "-inf;inf", path)
-    frames = _each(data, "observation_terms_history_length", names, "0", path)
+    counted = next((key for key in FRAMES if key in data), FRAMES[0])
+    frames = _each(data, counted, names, "0", path)
     terms = {}
     for name, scale, clip in zip(names, scales, clips, strict=True):
         wide = tuple(float(v) for v in scale.split(";"))
@@ -95,7 +115,9 @@ def _each(data: Mapping[str, str], key: str, names: list[str], usual: str, path:
 
 
 def _csv(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",") if part.strip()]
+    """Parts of a list, with or without the brackets and quotes of JSON or Python."""
+    parts = (part.strip(" []()'\"\n") for part in text.split(","))
+    return [part for part in parts if part]
 
 
 def _numbers(text: str, key: str, path: Path) -> tuple[float, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from gapless.policies.policy_contract import Ports
 
 MAX_BYTES = 500_000_000
 """Largest network that is opened."""
+TORCH = (".pt", ".pth", ".jit", ".pkl", ".pickle")
+"""Endings of files that run code when they are loaded."""
 
 
 class OnnxNetwork:
@@ -35,20 +38,29 @@ class OnnxNetwork:
         self._types = {i.name: _dtype(i.type) for i in self._session.get_inputs()}
         self.metadata: dict[str, str] = dict(self._session.get_modelmeta().custom_metadata_map)
         self.ports = found_ports(self.inputs, self.outputs, ports, path)
+        self.inputs[self.ports.observation] = self.inputs[self.ports.observation] or [None, None]
+        self._wanted = [self.ports.action, *self.ports.states.values()]
         self._many: Any | None = None
         self._one_by_one = False
+        self._require_one_at_a_time()
+
+    def _require_one_at_a_time(self) -> None:
+        shape = self.inputs[self.ports.observation]
+        if len(shape) > 1 and isinstance(shape[0], int) and shape[0] != 1:
+            raise DataError(
+                f"{self.path} takes {shape[0]} observations at once ({shape}); export it for one, "
+                "or with an open number"
+            )
 
     @property
     def width(self) -> int | None:
         """Numbers of an observation; None where the graph leaves it open."""
-        last = self.inputs[self.ports.observation][-1]
-        return last if isinstance(last, int) else None
+        return _size(self.inputs[self.ports.observation])
 
     @property
     def actions(self) -> int | None:
         """Numbers of an action; None where the graph leaves it open."""
-        last = self.outputs[self.ports.action][-1]
-        return last if isinstance(last, int) else None
+        return _size(self.outputs[self.ports.action])
 
     def blank(self, environments: int) -> dict[str, np.ndarray]:
         """What a recurrent network remembers before the start: zeros, by input."""
@@ -56,6 +68,11 @@ class OnnxNetwork:
             name: np.zeros(self._shape(name, environments), self._types[name])
             for name in self.ports.states
         }
+
+    def forget(self, states: Mapping[str, np.ndarray], rows: np.ndarray) -> None:
+        """Blank what is remembered of some environments, in place."""
+        for name, state in states.items():
+            np.moveaxis(state, self._axis(name) or 0, 0)[rows] = 0
 
     def run(
         self, observation: np.ndarray, states: Mapping[str, np.ndarray], step: np.ndarray
@@ -69,16 +86,15 @@ class OnnxNetwork:
         """
         feed = self._feed(observation, states, step)
         found = self._run_many(feed, len(observation))
-        remembered = {name: found[out] for name, out in self.ports.states.items()}
-        return np.asarray(found[self.ports.action], float), remembered
+        remembered = {name: np.array(found[out]) for name, out in self.ports.states.items()}
+        return np.array(found[self.ports.action], float), remembered
 
     def motion(self, most: int = 20_000) -> dict[str, np.ndarray]:
         """The reference motion that the network hands out, (T, ...) arrays by name."""
-        wanted = list(self.ports.motion.values())
-        last = self._frame(10**6, wanted)
+        last = self._frame(10**6)
         frames, end = [], 0
         for step in range(most):
-            frame = self._frame(step, wanted)
+            frame = self._frame(step)
             frames.append(frame)
             if any(not np.array_equal(a, b) for a, b in zip(frame, last, strict=True)):
                 end = step + 1
@@ -90,71 +106,119 @@ class OnnxNetwork:
             for name, column in zip(self.ports.motion, columns, strict=True)
         }
 
-    def _frame(self, step: int, wanted: list[str]) -> list[np.ndarray]:
-        width = self.width
-        if width is None:
+    def _frame(self, step: int) -> list[np.ndarray]:
+        if self.width is None:
             raise DataError(f"{self.path} does not say how wide its observation is")
-        blank = self._feed(np.zeros((1, width)), self.blank(1), np.full(1, step))
-        return self._session.run(wanted, blank)
+        feed = self._feed(np.zeros((1, self.width)), self.blank(1), np.full(1, step))
+        return self._session.run(list(self.ports.motion.values()), self._piece(feed, 0))
 
     def _feed(
         self, observation: np.ndarray, states: Mapping[str, np.ndarray], step: np.ndarray
     ) -> dict[str, np.ndarray]:
-        feed = {self.ports.observation: observation, **states}
-        if self.ports.step:
-            feed[self.ports.step] = step.reshape(-1, *[1] * (self._rank(self.ports.step) - 1))
+        """Every input for n environments: an input without an axis for them has one in front."""
+        ports, n = self.ports, len(observation)
+        inner = self.inputs[ports.observation]
+        inner = [d if isinstance(d, int) else 1 for d in inner[1:-1]]
+        feed = {ports.observation: observation.reshape(n, *inner, -1), **states}
+        if ports.step:
+            feed[ports.step] = step.reshape(-1, *[1] * (len(self.inputs[ports.step]) - 1))
         return {name: np.asarray(array, self._types[name]) for name, array in feed.items()}
 
-    def _rank(self, name: str) -> int:
-        return len(self.inputs[name])
+    def _axis(self, name: str) -> int | None:
+        """Along which environments lie, None where there is no such axis.
 
-    def _axis(self, name: str) -> int:
-        """Along which environments lie: the states of a recurrent layer have layers before."""
-        return 1 if name in self.ports.states and self._rank(name) == 3 else 0
+        States of recurrent layers are (layers, environments, size), some (environments, size).
+        """
+        shape = self.inputs[name]
+        if name not in self.ports.states:
+            return 0 if len(shape) > 1 or (name == self.ports.step and shape) else None
+        free = [i for i, d in enumerate(shape) if not isinstance(d, int)]
+        free = free or [i for i, d in enumerate(shape) if d == 1]
+        return 1 if len(shape) == 3 and 1 in free else next(iter(free), None)
 
     def _shape(self, name: str, environments: int) -> list[int]:
-        shape = [d if isinstance(d, int) else 1 for d in self.inputs[name]]
-        shape[self._axis(name)] = environments
+        axis, shape = self._axis(name), list(self.inputs[name])
+        if axis is None:
+            shape = [environments, *shape]
+        else:
+            shape[axis] = environments
+        if not all(isinstance(d, int) for d in shape):
+            raise DataError(
+                f"{self.path} leaves the size of its state {name!r} open ({self.inputs[name]}); "
+                "export it with a fixed one"
+            )
         return shape
 
     def _run_many(self, feed: dict[str, np.ndarray], count: int) -> dict[str, np.ndarray]:
-        names = list(self.outputs)
-        if count == 1 or (self._takes_any() and not self._one_by_one):
-            return dict(zip(names, self._session.run(names, feed), strict=True))
-        if self._many is None and not self._one_by_one:
+        if count > 1 and self._many is None and not self._one_by_one:
             self._many = self._batched(feed, count)
             self._one_by_one = self._many is None
-        if self._one_by_one:
+        if count == 1 or self._many is None:
             return self._each(feed, count)
-        return dict(zip(names, self._many.run(names, feed), strict=True))  # type: ignore[union-attr]
+        return self._tidied(self._many.run(self._wanted, feed), feed, count)
 
-    def _takes_any(self) -> bool:
-        return all(not isinstance(self.inputs[n][self._axis(n)], int) for n in self.inputs)
+    def _tidied(
+        self, found: list[np.ndarray], feed: Mapping[str, np.ndarray], count: int
+    ) -> dict[str, np.ndarray]:
+        """Outputs by name: (n, A) actions, states as they are fed again."""
+        action, *states = found
+        shapes = [feed[name].shape for name in self.ports.states]
+        states = [s.reshape(shape) for s, shape in zip(states, shapes, strict=True)]
+        return dict(zip(self._wanted, [action.reshape(count, -1), *states], strict=True))
+
+    def _piece(self, feed: Mapping[str, np.ndarray], row: int) -> dict[str, np.ndarray]:
+        """What is fed for one environment, in the shapes that the graph asks for."""
+        axes = {name: self._axis(name) for name in feed}
+        return {
+            name: array[row] if axes[name] is None else np.take(array, [row], axis=axes[name])
+            for name, array in feed.items()
+        }
 
     def _each(self, feed: dict[str, np.ndarray], count: int) -> dict[str, np.ndarray]:
-        names, rows = list(self.outputs), []
+        rows = []
         for k in range(count):
-            one = {n: np.take(a, [k], axis=self._axis(n)) for n, a in feed.items()}
-            rows.append(self._session.run(names, one))
-        back = {out: name for name, out in self.ports.states.items()}
-        axes = [self._axis(back[name]) if name in back else 0 for name in names]
-        joined = (
-            np.concatenate(c, axis=a) for c, a in zip(zip(*rows, strict=True), axes, strict=True)
-        )
-        return dict(zip(names, joined, strict=True))
+            one = self._piece(feed, k)
+            try:
+                rows.append(self._tidied(self._session.run(self._wanted, one), one, 1))
+            except Exception as error:  # onnxruntime has no common class of its errors
+                shapes = ", ".join(f"{name} {list(a.shape)}" for name, a in one.items())
+                raise DataError(
+                    f"{self.path} does not run on {shapes}: {str(error).splitlines()[0]}"
+                ) from error
+        back = {out: self._axis(name) for name, out in self.ports.states.items()}
+        join = {name: np.stack if back.get(name, 0) is None else np.concatenate for name in rows[0]}
+        return {n: join[n]([r[n] for r in rows], axis=back.get(n) or 0) for n in rows[0]}
 
     def _batched(self, feed: dict[str, np.ndarray], count: int) -> Any | None:
         """The same graph for many at once, where it then says the same; None where it does not."""
         axes = {name: self._axis(name) for name in self.inputs}
+        if None in axes.values():
+            return None
+        fixed = any(isinstance(self.inputs[name][axis], int) for name, axis in axes.items())  # type: ignore[index]
+        rows = min(count, 3)
+        trial = {name: np.take(a, range(rows), axis=axes[name]) for name, a in feed.items()}
+        trial = {name: _unlike(a, name == self.ports.step) for name, a in trial.items()}
         try:
-            many = _session(_widened(self.path, axes))
-            got = many.run(list(self.outputs), feed)
+            many = _session(_widened(self.path, axes)) if fixed else self._session  # type: ignore[arg-type]
+            got = self._tidied(many.run(self._wanted, trial), trial, rows)
         except Exception:  # whatever a graph of fixed sizes makes of it: it is only a short cut
             return None
-        alone = self._each(feed, count)
-        action = dict(zip(self.outputs, got, strict=True))[self.ports.action]
-        same = np.allclose(action, alone[self.ports.action], rtol=1e-4, atol=1e-5)
-        return many if same else None
+        alone = self._each(trial, rows)
+        same = (np.allclose(got[n], alone[n], 1e-4, 1e-5, equal_nan=True) for n in self._wanted)
+        return many if all(same) else None
+
+
+def _size(shape: list) -> int | None:
+    """Numbers of a row; the first of several axes is that of the rows."""
+    inner = shape[1:] if len(shape) > 1 else shape
+    return math.prod(inner) if inner and all(isinstance(d, int) for d in inner) else None
+
+
+def _unlike(array: np.ndarray, counts: bool) -> np.ndarray:
+    """Rows that differ: in alike ones a graph that mixes them up would not be seen."""
+    rng = np.random.default_rng(0)
+    noise = np.arange(array.size) if counts else rng.normal(size=array.size)
+    return (array + noise.reshape(array.shape)).astype(array.dtype)
 
 
 def _session(model: Path | bytes) -> Any:
@@ -181,18 +245,21 @@ def _refuse_foreign(path: Path) -> None:
     """Only ONNX is opened; other formats are refused with the way to convert them."""
     if not path.is_file():
         raise FormatError(f"{path} does not exist; check the path")
-    if path.stat().st_size > MAX_BYTES:
-        raise FormatError(f"{path} has {path.stat().st_size} bytes; networks may have {MAX_BYTES}")
-    start = path.open("rb").read(4)
-    if path.suffix.lower() in (".pt", ".pth", ".jit", ".pkl", ".pickle") or start[:2] in (
-        b"PK",
-        b"\x80\x02",
-        b"\x80\x04",
-    ):
+    size = path.stat().st_size
+    if not 0 < size <= MAX_BYTES:
+        raise FormatError(
+            f"{path} has {size} bytes; a network has more than 0, at most {MAX_BYTES}"
+        )
+    with path.open("rb") as file:
+        start = file.read(20)
+    if start.startswith(b"version https://git-"):
+        raise FormatError(f"{path} is only a pointer of Git LFS; fetch the file: git lfs pull")
+    if path.suffix.lower() in TORCH or start[:2] == b"PK" or start[:1] == b"\x80":
         raise FormatError(
             f"{path} is a TorchScript or pickle file, which may run code when it is loaded. Export "
             "the network where you trained it: torch.onnx.export(model, observation, "
-            "'policy.onnx', dynamo=False), and give that file"
+            "'policy.onnx', dynamo=False), a recurrent one with its states as inputs and outputs, "
+            "and give that file"
         )
 
 
@@ -207,10 +274,10 @@ def _widened(path: Path, axes: Mapping[str, int]) -> bytes:
     import onnx
 
     model = onnx.load(str(path))
-    for value in (*model.graph.input, *model.graph.output):
-        shape = value.type.tensor_type.shape
-        axis = axes.get(value.name, 1 if len(shape.dim) == 3 else 0)
-        if len(shape.dim) > axis:
-            shape.dim[axis].dim_param = "environments"
+    for value in model.graph.input:
+        if value.name in axes:  # old files list weights among the inputs
+            value.type.tensor_type.shape.dim[axes[value.name]].dim_param = "environments"
+    for value in model.graph.output:
+        value.type.tensor_type.ClearField("shape")
     del model.graph.value_info[:]
     return model.SerializeToString()

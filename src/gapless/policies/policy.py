@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,8 @@ from gapless.errors import DataError
 from gapless.policies.controller import Anchor, PolicyController
 from gapless.policies.onnx_network import OnnxNetwork
 from gapless.policies.policy_contract import PolicyContract
-from gapless.policies.reference import ReferenceMotion, read_reference
+from gapless.policies.reference import ReferenceMotion, anchor_body, read_reference
+from gapless.robots import Robot
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,28 +58,39 @@ class Policy:
         return found
 
     @classmethod
-    def load(cls, path: str | Path) -> Policy:
-        """Read a policy: see `policies.policy_files` for what is known."""
+    def load(cls, path: str | Path, robot: Robot | None = None) -> Policy:
+        """Read a policy: see `policies.policy_files` for what is known.
+
+        Args:
+            path: a folder, a contract (.toml, .yaml) or a network (.onnx).
+            robot: whose motors a `deploy.yaml` speaks of, which has no names.
+        """
         from gapless.policies.policy_files import load_policy
 
-        return load_policy(Path(path))
+        return load_policy(Path(path), robot)
 
     @property
     def name(self) -> str:
         """Of the policy."""
         return self.contract.name
 
-    @property
+    @cached_property
     def reference(self) -> ReferenceMotion | None:
         """The motion that it sees; None where it sees none, or only how much of it is over."""
-        contract, ports = self.contract, self.network.ports
-        if ports.motion:
-            anchor = contract.bodies.index(contract.anchor) if contract.anchor else 0
-            return ReferenceMotion.from_arrays(self.network.motion(), anchor)
-        if any(t.kind.startswith("reference") for t in contract.terms.values()):
+        contract, found = self.contract, None
+        if self.network.ports.motion:
+            anchor = anchor_body(contract.anchor, contract.bodies)
+            found = ReferenceMotion.from_arrays(self.network.motion(), anchor)
+        elif contract.reference and contract.sees_reference:
             file = self.source.parent / contract.reference
-            return read_reference(file, contract.rate, contract.anchor, contract.bodies)
-        return None
+            found = read_reference(file, contract.rate, contract.anchor, contract.bodies)
+        count = len(contract.joints)
+        if found is not None and found.frames.joint_pos.shape[1:] != (count,):
+            raise DataError(
+                f"{self.source}: the reference motion has joints of shape "
+                f"{found.frames.joint_pos.shape[1:]}; the policy moves {count}"
+            )
+        return found
 
     def start(
         self,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gapless.errors import DataError
+from gapless.errors import DataError, nearest
 
 MEANINGS = ("offset", "absolute", "reference", "increment")
 """What an action is added to: the offset pose, nothing, the reference motion, the last target."""
@@ -185,6 +185,12 @@ class PolicyContract:
         """Whether it follows a motion, rather than a command."""
         return self.motion_seconds is not None or bool(self.reference or self.ports.motion)
 
+    @property
+    def sees_reference(self) -> bool:
+        """Whether it needs the frames of its motion, not only how much of it is over."""
+        seen = any(term.kind.startswith("reference") for term in self.terms.values())
+        return seen or self.action.meaning == "reference"
+
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
         return asdict(self)
@@ -204,15 +210,36 @@ def contract_problems(contract: PolicyContract) -> Iterator[str]:
         if values.shape != (count,) or not (np.isfinite(values) & (values >= 0)).all():
             yield f"{name} has {values.size} numbers; expected {count}, none below 0"
     yield from _action_problems(contract.action, count)
+    if contract.action.meaning == "reference" and not (contract.reference or contract.ports.motion):
+        yield "action.meaning is 'reference'; it needs motion.file, what is followed"
     lacking = [j for j in contract.joints if j not in contract.default]
     if lacking:
         yield f"default lacks {', '.join(lacking)}"
+    both = {**contract.default, **contract.hold}
+    yield from (f"{j} stands at {a}, no angle" for j, a in both.items() if not np.isfinite(a))
+    yield from _bound_problems(contract)
     for term in contract.terms.values():
         if term.kind not in KINDS:
-            yield f"term {term.name!r} is of unknown kind {term.kind!r} (known: {', '.join(KINDS)})"
+            yield (
+                f"term {term.name!r} is of unknown kind {term.kind!r}.{nearest(term.kind, KINDS)} "
+                f"Known: {', '.join(KINDS)}"
+            )
         else:
             yield from term_problems(term, contract)
     yield from _block_problems(contract)
+
+
+def _bound_problems(contract: PolicyContract) -> Iterator[str]:
+    clips = {f"clip of term {t.name!r}": t.clip for t in contract.terms.values()}
+    clips |= {"clip": contract.clip, "action.clip": contract.action.clip}
+    clips |= {f"action.limits {k}": pair for k, pair in enumerate(contract.action.limits, 1)}
+    for what, pair in clips.items():
+        if pair is not None and not pair[0] <= pair[1]:
+            yield f"{what} is {pair}; expected the lower bound first"
+    for name, command in contract.commands.items():
+        pairs = zip(command.lower, command.upper, strict=False)
+        if len(command.lower) != len(command.upper) or not all(a <= b for a, b in pairs):
+            yield f"commands.{name}: lower {command.lower} and upper {command.upper} are no ranges"
 
 
 def _action_problems(action: Action, count: int) -> Iterator[str]:
@@ -235,9 +262,10 @@ def _block_problems(contract: PolicyContract) -> Iterator[str]:
         for name in block.terms:
             if name not in contract.terms:
                 yield f"observation {k} names term {name!r}, which is not defined"
-        if block.frames < 1:
+        if not isinstance(block.frames, int) or block.frames < 1:
             yield f"observation {k} has {block.frames} frames; expected 1 or more"
         allowed = {"by": ("term", "frame"), "newest": ("last", "first"), "fill": ("first", "zeros")}
+        allowed |= {"present": (True, False)}
         for key, values in allowed.items():
             if getattr(block, key) not in values:
                 yield f"observation {k}: {key} is {getattr(block, key)!r}; expected {values}"

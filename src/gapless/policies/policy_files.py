@@ -29,6 +29,8 @@ def load_policy(path: Path, robot: Robot | None = None) -> Policy:
         path: a folder, a contract (.toml, .yaml) or a network (.onnx).
         robot: names the motors of a `deploy.yaml`, which has no names.
     """
+    if not path.exists():
+        raise FormatError(f"{path} does not exist; check the path")
     if path.is_dir():
         return _folder(path, robot)
     if path.suffix.lower() == ".toml":
@@ -37,7 +39,7 @@ def load_policy(path: Path, robot: Robot | None = None) -> Policy:
     if path.suffix.lower() in (".yaml", ".yml"):
         return _deployed(path, _network_of(path.parent), robot)
     for beside in (path.with_suffix(".toml"), path.parent / CONTRACT):
-        if beside.is_file():
+        if beside.is_file() and read_toml(beside)[1].resolve() == path.resolve():
             return load_policy(beside)
     network = OnnxNetwork(path, Ports())
     for place in BESIDE:
@@ -68,8 +70,8 @@ def _folder(path: Path, robot: Robot | None) -> Policy:
 
 
 def _network_of(folder: Path) -> Path:
-    for name in NETWORKS:
-        for place in (folder, folder.parent):
+    for place in (folder, folder.parent):
+        for name in NETWORKS:
             if (place / name).is_file():
                 return place / name
     found = sorted(folder.glob("*.onnx"))

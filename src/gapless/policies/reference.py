@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,11 +89,18 @@ def read_reference(path: Path, rate: float, anchor: str, bodies: Sequence[str]) 
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: np.asarray(file[name]) for name in file.files}
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
         raise FormatError(f"{path} is no .npz of plain arrays: {error}") from error
     fps = float(np.ravel(arrays.get("fps", rate))[0])
     if not np.isclose(fps, rate):
         raise DataError(f"{path} has {fps:g} frames a second, the policy {rate:g}; resample it")
-    if anchor and bodies and anchor not in bodies:
+    return ReferenceMotion.from_arrays(arrays, anchor_body(anchor, bodies))
+
+
+def anchor_body(anchor: str, bodies: Sequence[str]) -> int:
+    """Row of the anchor among a motion's bodies; the first where nothing is said of them."""
+    if not anchor or not bodies:
+        return 0
+    if anchor not in bodies:
         raise DataError(f"anchor {anchor!r} is not among the bodies {', '.join(bodies)}")
-    return ReferenceMotion.from_arrays(arrays, bodies.index(anchor) if anchor and bodies else 0)
+    return bodies.index(anchor)

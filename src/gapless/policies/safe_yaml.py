@@ -43,7 +43,7 @@ def read_yaml(path: Path) -> Any:
             loader.dispose()
     except OSError as error:
         raise FormatError(f"cannot read {path}: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # dates, endless numbers, UTF-8
         raise FormatError(f"{path} is no valid YAML: {error}") from error
 
 

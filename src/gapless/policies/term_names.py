@@ -16,11 +16,22 @@ NAMES = {
     "velocity_command": "command",
     "generated_commands": "command",
     "command": "command",
+    "commands": "command",
+    "base_velocity": "command",
+    "twist": "command",
     "joint_pos_rel": "joint_pos_rel",
     "joint_pos": "joint_pos_rel",
+    "dof_pos": "joint_pos_rel",
     "joint_vel_rel": "joint_vel",
     "joint_vel": "joint_vel",
+    "dof_vel": "joint_vel",
     "last_action": "last_action",
+    "last_actions": "last_action",
+    "prev_action": "last_action",
+    "prev_actions": "last_action",
+    "previous_action": "last_action",
+    "previous_actions": "last_action",
+    "action": "last_action",
     "actions": "last_action",
     "gait_phase": "gait_sin_cos",
     "phase": "gait_sin_cos",
@@ -28,6 +39,7 @@ NAMES = {
     "motion_anchor_pos_b": "reference_anchor_pos",
     "motion_anchor_ori_b": "reference_anchor_turn",
     "motion_command": "reference_joints",
+    "motion": "reference_joints",
     "ref_joint_pos": "reference_joint_pos",
     "ref_joint_vel": "reference_joint_vel",
 }
@@ -54,7 +66,11 @@ def named_term(
     kind = NAMES[name]
     if kind == "command" and tracks:
         kind = "reference_joints"
-    options = {"period": float(params["period"])} if "period" in params else {}
-    if kind == "gait_sin_cos" and "command_name" in params:
-        options |= {"still_below": 0.1}  # the clock stands still where a robot shall stand
-    return Term(name, kind, scale, options=options)
+    return Term(name, kind, scale, options=_clock(params) if kind == "gait_sin_cos" else {})
+
+
+def _clock(params: Mapping[str, Any]) -> dict[str, float]:
+    period = [float(params[key]) for key in ("period", "cycle_time") if key in params]
+    options = {"period": period[0]} if period else {}
+    # The clock stands still where a robot shall stand.
+    return options | ({"still_below": 0.1} if "command_name" in params else {})

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from gapless.errors import nearest
 from gapless.robots.rotations import conj, mul, rotate
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ class TermKind:
         unit: for people.
         what: one line.
         needs: readings without which it cannot be computed.
+        options: keys of a term's options that mean something to it.
     """
 
     read: Read
@@ -100,6 +102,7 @@ class TermKind:
     unit: str
     what: str
     needs: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
 
 
 def seen_joints(term: Term, contract: PolicyContract) -> tuple[str, ...]:
@@ -121,7 +124,9 @@ def read_term(sight: Sighting, term: Term, contract: PolicyContract) -> np.ndarr
 
 def term_problems(term: Term, contract: PolicyContract) -> Iterator[str]:
     """What a term lacks, with the field to add."""
-    if term.kind == "command" and _command(term) not in contract.commands:
+    yield from _unknown_options(term)
+    commanded = term.kind == "command" or term.options.get("still_below")
+    if commanded and _command(term) not in contract.commands:
         yield f"term {term.name!r} needs [commands.{_command(term)}] with lower and upper"
         return
     if term.kind.startswith("gait") and not term.options.get("period", 0) > 0:
@@ -129,13 +134,26 @@ def term_problems(term: Term, contract: PolicyContract) -> Iterator[str]:
     if term.kind == "motion_phase" and not contract.motion_seconds:
         yield f"term {term.name!r} needs motion.seconds, the length of the motion"
     if term.kind.startswith("reference") and not (contract.reference or contract.ports.motion):
-        yield f"term {term.name!r} needs motion.file, the reference that it follows"
+        yield (
+            f"term {term.name!r} needs motion.file, the reference that it follows, or "
+            "network.motion where the network hands it out"
+        )
     lacking = [j for j in seen_joints(term, contract) if j not in contract.default]
     if term.kind == "joint_pos_rel" and lacking:
         yield f"term {term.name!r} needs default positions of {', '.join(lacking)}"
     width = term_width(term, contract)
     if len(term.scale) not in (1, width):
         yield f"term {term.name!r} has {len(term.scale)} scales; expected 1 or {width}"
+
+
+def _unknown_options(term: Term) -> Iterator[str]:
+    known = ("kind", "scale", "clip", "joints", *KINDS[term.kind].options)
+    for key in term.options:
+        if key not in known:
+            yield (
+                f"term {term.name!r} has {key!r}, which means nothing to {term.kind}."
+                f"{nearest(key, known)} Known: {', '.join(known)}"
+            )
 
 
 def _joints(term: Term, contract: PolicyContract) -> int:
@@ -224,7 +242,7 @@ def _gait(sight: Sighting, term: Term, contract: PolicyContract) -> np.ndarray:
 
 
 def _offsets(term: Term) -> tuple[float, ...]:
-    return tuple(term.options.get("offsets", (0.0,)))
+    return tuple(np.ravel(term.options.get("offsets", 0.0)).astype(float))
 
 
 def _feet(term: Term, contract: PolicyContract) -> int:
@@ -262,11 +280,16 @@ def _anchor_turn(sight: Sighting, term: Term, contract: PolicyContract) -> np.nd
 
 
 def _value(sight: Sighting, term: Term, contract: PolicyContract) -> np.ndarray:
-    return np.tile(np.asarray(term.options.get("value", (0.0,)), float), (len(sight.step), 1))
+    return np.tile(_constant(term), (len(sight.step), 1))
+
+
+def _constant(term: Term) -> np.ndarray:
+    return np.ravel(term.options.get("value", 0.0)).astype(float)
 
 
 _IMU, _TURN = ("base_quat_wxyz", "base_ang_vel_b"), ("base_quat_wxyz",)
 _ANCHORED = ("base_quat_wxyz", "base_pos")
+_CLOCK = ("period", "offsets", "still_below", "still_value", "command")
 KINDS: dict[str, TermKind] = {
     "joint_pos_rel": TermKind(_joint_pos_rel, _joints, "rad", "positions from the default pose"),
     "joint_pos": TermKind(_joint_pos, _joints, "rad", "positions"),
@@ -283,12 +306,13 @@ KINDS: dict[str, TermKind] = {
     "roll_pitch": TermKind(_euler, _fixed(2), "rad", "roll and pitch of the root", _TURN),
     "roll_pitch_yaw": TermKind(_euler, _fixed(3), "rad", "roll, pitch and yaw of the root", _TURN),
     "command": TermKind(
-        _commanded, lambda t, c: len(c.commands[_command(t)].lower), "", "what is asked for"
+        *(_commanded, lambda t, c: len(c.commands[_command(t)].lower), "", "what is asked for"),
+        options=("command",),
     ),
-    "gait_sin": TermKind(_gait, _feet, "1", "sine of the gait's clock"),
-    "gait_cos": TermKind(_gait, _feet, "1", "cosine of the gait's clock"),
-    "gait_sin_cos": TermKind(_gait, _feet, "1", "sines, then cosines of the gait's clock"),
-    "gait_phase": TermKind(_gait, _feet, "1", "the gait's clock, 0 to 1"),
+    "gait_sin": TermKind(_gait, _feet, "1", "sine of the gait's clock", (), _CLOCK),
+    "gait_cos": TermKind(_gait, _feet, "1", "cosine of the gait's clock", (), _CLOCK),
+    "gait_sin_cos": TermKind(_gait, _feet, "1", "its sines, then its cosines", (), _CLOCK),
+    "gait_phase": TermKind(_gait, _feet, "1", "the gait's clock, 0 to 1", (), _CLOCK),
     "motion_phase": TermKind(_motion_phase, _fixed(1), "1", "share of the motion that is over"),
     "reference_joint_pos": TermKind(
         _reference_joints, _actions, "rad", "positions of the reference"
@@ -304,7 +328,8 @@ KINDS: dict[str, TermKind] = {
         _anchor_turn, _fixed(6), "1", "turn of its anchor, two columns of a matrix", _TURN
     ),
     "constant": TermKind(
-        _value, lambda t, c: len(t.options.get("value", (0.0,))), "", "numbers that do not change"
+        *(_value, lambda t, c: len(_constant(t)), "", "numbers that do not change"),
+        options=("value",),
     ),
 }
 """Every kind of term, by name."""

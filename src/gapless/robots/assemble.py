@@ -79,7 +79,7 @@ def _touching_height(robot: Robot) -> float:
     mujoco.mj_kinematics(model, data)
     up = rotate(robot.floor.quat_wxyz, np.array([0.0, 0.0, 1.0]))
     solid = np.flatnonzero(model.geom_conaffinity)
-    return -min((_bottom(model, data, i, up) for i in solid), default=0.0) / up[2]
+    return -min((_bottom(model, data, int(i), up) for i in solid), default=0.0) / up[2]
 
 
 def _bottom(model: mujoco.MjModel, data: mujoco.MjData, geom: int, up: np.ndarray) -> float:

@@ -109,8 +109,7 @@ class Contract:
             world: that is to be corrected.
             effects_hash: another one that will do: of the world with earlier corrections.
         """
-        identity, every = world.identity, world.rate / self.rate
-        wrong = []
+        identity, wrong = world.identity, []
         if identity.robot != self.robot:
             wrong.append(f"it is of robot {self.robot!r}, the world's is {identity.robot!r}")
         elif world.robot.joints.names != self.joints:
@@ -118,13 +117,23 @@ class Contract:
         else:
             known = identity.effects_hash, effects_hash
             wrong += self._figures_differ(identity.model_hash, known)
-        if not np.isclose(every, round(every)) or every < 0.99:
-            wrong.append(
-                f"it acts at {self.rate:g} Hz, the world at {world.rate:g} Hz: use a world whose "
-                f"rate is a multiple of {self.rate:g} Hz"
-            )
+        wrong += self._rates_differ(world.rate)
         if wrong:
             raise ModelError("this correction does not fit this world: " + "; ".join(wrong))
+
+    def require_rate(self, rate: float) -> None:
+        """Refuse a rate that is no multiple of its own."""
+        if wrong := self._rates_differ(rate):
+            raise ModelError("this correction does not fit this world: " + "; ".join(wrong))
+
+    def _rates_differ(self, rate: float) -> list[str]:
+        every = rate / self.rate
+        if np.isclose(every, round(every)) and every > 0.99:
+            return []
+        return [
+            f"it acts at {self.rate:g} Hz, the world at {rate:g} Hz: use a world whose rate is a "
+            f"multiple of {self.rate:g} Hz"
+        ]
 
     def _figures_differ(self, model_hash: str, effects_hashes: tuple[str | None, ...]) -> list[str]:
         if model_hash == self.model_hash and self.effects_hash in effects_hashes:

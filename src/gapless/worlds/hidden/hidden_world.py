@@ -137,7 +137,11 @@ class HiddenWorld:
 
     def twin(self) -> HiddenWorld:
         """The same unit, with environments of its own."""
-        return HiddenWorld(self._robot, rate=self.rate, **self._settings)
+        return self.with_robot(self._robot)
+
+    def with_robot(self, robot: Robot) -> HiddenWorld:
+        """The same unit of a nominal robot that differs in its floor or its loads."""
+        return HiddenWorld(robot, rate=self.rate, **self._settings)
 
     def home(self, environments: int = 1) -> State:
         """The default pose at rest; on a floor, standing."""

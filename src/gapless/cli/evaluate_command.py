@@ -1,0 +1,237 @@
+"""`gapless evaluate`: will this policy survive on this robot, and what fails first?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import tyro
+
+from gapless.cli.terminal import check_outputs, console, parse, progress, save_json
+from gapless.errors import DataError, GaplessError
+
+if TYPE_CHECKING:
+    from gapless.closing import Run
+    from gapless.evaluation import Evaluation, Scenario
+    from gapless.evaluation.policy_episodes import Episodes
+    from gapless.motions.motion import Motion
+    from gapless.policies import Policy
+    from gapless.robots import Robot
+    from gapless.worlds.world import World
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluate:
+    """Run many episodes of a policy in the raw, the identified and the corrected simulator.
+
+    With --run the result is kept in the run: its page shows it, and gapless view the worst episode.
+    """
+
+    policy: Annotated[Path, tyro.conf.Positional]
+    """Network (.onnx), contract (policy.toml, deploy.yaml) or folder of a policy."""
+    run: Path | None = None
+    """Folder of gapless close: its robot, and its simulators."""
+    robot: str | None = None
+    """Without a run: built-in robot or path of an .xml, .urdf or .toml; the policy's by default."""
+    lock: tuple[str, ...] = ()
+    """Joints or joint groups to weld at their default angle."""
+    engine: Literal["mujoco", "physx"] = "mujoco"
+    """Without a run: which engine."""
+    hidden: str | None = None
+    """Also on a hidden robot of this size: mild, typical or hard."""
+    unit: int = 1
+    """Unit of the hidden robot."""
+    episodes: int = 64
+    """How many, at once."""
+    seconds: float = 20.0
+    """Of each; a tracker's end with its motion."""
+    command: tuple[str, ...] = ()
+    """Commands in turn, e.g. 0.5,0,0; a spread of the trained range by default."""
+    change_every: float = 0.0
+    """Seconds after which an episode goes on to the next command; 0 is never."""
+    push: float = 0.0
+    """Speed given to the base at once, in a random direction, m/s."""
+    push_every: float = 4.0
+    """Seconds between pushes."""
+    payload: tuple[str, ...] = ()
+    """Loads as LINK=KG."""
+    floor_friction: float | None = None
+    """Of the floor; the robot's own by default."""
+    slope: float = 0.0
+    """Of the floor, degrees, uphill in front."""
+    step_height: float = 0.0
+    """Of stairs in front, m."""
+    motion: Path | None = None
+    """What a tracker follows, for its errors; the contract's motion.file by default."""
+    sensitivity: int = 0
+    """With a run: move so many identified parameters within their intervals."""
+    log: Path | None = None
+    """Dataset of the robot under this very policy: compare what it did with what is predicted."""
+    record: Path | None = None
+    """Folder for the last world's episodes as a dataset."""
+    seed: int = 0
+    """Of starts and pushes."""
+    json: Path | None = None
+    """File for the numbers."""
+
+
+def run(arguments: list[str]) -> int:
+    """Parse and run."""
+    args = parse(Evaluate, "evaluate", arguments)
+    from gapless.evaluation.evaluating import judge_episodes, play_worlds
+    from gapless.evaluation.kept_evaluations import keep_evaluation
+    from gapless.policies.policy_files import load_policy
+
+    check_outputs(args.json, args.record)
+    opened, robot = _robot(args)
+    policy = load_policy(args.policy, robot)
+    robot = robot or _own_robot(policy, args)
+    worlds, scenario = _worlds(args, opened, robot), _scenario(args)
+    motion = _motion(args, policy, robot)
+    with progress("evaluating") as show:
+        played = play_worlds(policy, worlds, scenario, show)
+        found = judge_episodes(policy, worlds, played, scenario, motion)
+        if args.sensitivity:
+            found = _with_sensitivity(args, opened, policy, scenario, motion, found, show)
+    console().print(found)
+    figures = found.to_dict()
+    if args.log is not None:
+        figures["closed_loop"] = _predicted(args.log, policy, scenario, played)
+    save_json(args.json, figures)
+    if opened is not None:
+        keep_evaluation(opened.path, found, played, figures)
+        console().print(f"next: gapless report {opened.path}; gapless view {opened.path}")
+    if args.record is not None:
+        _record(args.record, policy, scenario, played)
+    return 0
+
+
+def _robot(args: Evaluate) -> tuple[Run | None, Robot | None]:
+    from gapless.closing import Run
+    from gapless.robots import Robot
+
+    if args.run is None:
+        loaded = Robot.load(args.robot, mount="free", lock=args.lock) if args.robot else None
+        return None, loaded
+    opened = Run.open(args.run)
+    if opened.robot.mount != "free":
+        raise DataError(
+            f"{args.run} is a run of a {opened.robot.name} that was held ({opened.robot.mount}); a "
+            "policy is evaluated on its feet: close recordings of the robot on the floor, or "
+            "evaluate without --run"
+        )
+    return opened, opened.robot
+
+
+def _own_robot(policy: Policy, args: Evaluate) -> Robot:
+    from gapless.robots import Robot
+
+    if not policy.contract.robot:
+        raise GaplessError("the policy does not say which robot it is for; say it with --robot")
+    return Robot.load(policy.contract.robot, mount="free", lock=args.lock)
+
+
+def _worlds(args: Evaluate, opened: Run | None, robot: Robot) -> dict[str, World]:
+    from gapless.worlds import HiddenWorld, MujocoWorld, PhysxWorld
+
+    if opened is not None:
+        found = opened.worlds()
+    else:
+        found: dict[str, World] = {
+            "raw": PhysxWorld(robot) if args.engine == "physx" else MujocoWorld(robot)
+        }
+    if args.hidden is not None:
+        hidden = HiddenWorld(robot, args.hidden, args.unit, engine=args.engine)
+        found[f"{args.hidden} {args.unit}"] = hidden
+    return found
+
+
+def _scenario(args: Evaluate) -> Scenario:
+    from gapless.evaluation import Scenario
+
+    return Scenario(
+        episodes=args.episodes,
+        seconds=args.seconds,
+        commands=tuple(_numbers(text) for text in args.command),
+        change_every=args.change_every,
+        push=args.push,
+        push_every=args.push_every,
+        payloads=dict(_load(text) for text in args.payload),
+        floor_friction=args.floor_friction,
+        slope=args.slope,
+        step_height=args.step_height,
+        seed=args.seed,
+    )
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise GaplessError(f"--command {text!r} is not understood; expected e.g. 0.5,0,0") from None
+
+
+def _load(text: str) -> tuple[str, float]:
+    link, _, mass = text.partition("=")
+    try:
+        return link, float(mass)
+    except ValueError:
+        raise GaplessError(f"--payload {text!r} is not understood; expected LINK=KG") from None
+
+
+def _motion(args: Evaluate, policy: Policy, robot: Robot) -> Motion | None:
+    """What a tracker follows, where a file of it is known."""
+    from gapless.motions.references import read_motions
+
+    file = args.motion
+    if file is None and policy.contract.reference:
+        file = policy.source.parent / policy.contract.reference
+    return read_motions(file, robot)[0] if file is not None else None
+
+
+def _with_sensitivity(
+    args: Evaluate,
+    opened: Run | None,
+    policy: Policy,
+    scenario: Scenario,
+    motion: Motion | None,
+    found: Evaluation,
+    show: object,
+) -> Evaluation:
+    from gapless.evaluation.sensitivity import find_sensitivity
+
+    if opened is None or opened.calibration is None:
+        raise DataError("--sensitivity needs a --run whose identified parameters were kept")
+    costs = find_sensitivity(
+        *(policy, opened.raw(), opened.world(), opened.calibration, scenario),
+        most=args.sensitivity,
+        motion=motion,
+        watch=show,  # type: ignore[arg-type]
+    )
+    return found.with_sensitivity(costs)
+
+
+def _predicted(
+    log: Path, policy: Policy, scenario: Scenario, played: dict[str, Episodes]
+) -> dict[str, object]:
+    from gapless.evaluation.closed_loop import compare_closed_loop
+    from gapless.evaluation.episode_recordings import episode_recordings
+    from gapless.recordings import Dataset
+
+    simulated = {
+        name: episode_recordings(own, policy.contract, scenario) for name, own in played.items()
+    }
+    likeness = compare_closed_loop(list(Dataset.open(log)), simulated)
+    console().print(likeness)
+    return likeness.to_dict()
+
+
+def _record(path: Path, policy: Policy, scenario: Scenario, played: dict[str, Episodes]) -> None:
+    from gapless.evaluation.episode_recordings import episode_recordings
+    from gapless.recordings import Dataset
+
+    name, own = list(played.items())[-1]
+    clips = episode_recordings(own, policy.contract, scenario, unit=name)
+    Dataset.from_recordings(clips, own.robot.name).save(path)
+    console().print(f"{len(clips)} recordings of the {name} robot written to {path}")

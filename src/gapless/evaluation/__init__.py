@@ -1,0 +1,5 @@
+"""Policies in worlds: survival, errors, what fails first, what it depends on."""
+
+from gapless.evaluation.evaluating import evaluate as evaluate
+from gapless.evaluation.evaluation import Evaluation as Evaluation
+from gapless.evaluation.scenario import Scenario as Scenario
