@@ -115,8 +115,10 @@ def leaky(
 def lstm(path: Path, width: int, hidden: int, actions: int, layers: int = 2) -> Path:
     """rsl_rl's export: obs, h_in, c_in of (layers, 1, H) -> actions, h_out, c_out."""
     nodes = [NODE("Unsqueeze", ["obs", "axis0"], ["x0"])]
-    for kind in "hc":
-        nodes.append(NODE("Split", [f"{kind}_in"], [f"{kind}{i}" for i in range(layers)], axis=0))
+    nodes += [
+        NODE("Split", [f"{kind}_in"], [f"{kind}{i}" for i in range(layers)], axis=0)
+        for kind in "hc"
+    ]
     weights: dict[str, np.ndarray] = {"axis0": np.array([0]), "axis1": np.array([1])}
     for i in range(layers):
         size = width if i == 0 else hidden

@@ -123,7 +123,7 @@ def test_packages_are_nouns_and_functions_verbs() -> None:
     """`gapless.measure` is a function with a signature, never a package; it can be pickled."""
     packages = {p.name for p in SOURCE.iterdir() if p.is_dir()}
     assert packages & set(gapless._HOME) == set()
-    for verb in ("measure", "identify", "correct", "compare", "close", "report"):
+    for verb in ("measure", "identify", "correct", "evaluate", "compare", "close", "report"):
         assert inspect.isfunction(pickle.loads(pickle.dumps(getattr(gapless, verb))))
 
 

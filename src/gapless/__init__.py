@@ -16,11 +16,15 @@ if TYPE_CHECKING:
     from gapless.corrections import CorrectSettings as CorrectSettings
     from gapless.corrections import correct as correct
     from gapless.errors import GaplessError as GaplessError
+    from gapless.evaluation import Evaluation as Evaluation
+    from gapless.evaluation import Scenario as Scenario
+    from gapless.evaluation import evaluate as evaluate
     from gapless.identification import Calibration as Calibration
     from gapless.identification import IdentifySettings as IdentifySettings
     from gapless.identification import identify as identify
     from gapless.measurement import Gap as Gap
     from gapless.measurement import measure as measure
+    from gapless.policies import Policy as Policy
     from gapless.recordings import Conditions as Conditions
     from gapless.recordings import Dataset as Dataset
     from gapless.recordings import ImportOptions as ImportOptions
@@ -59,6 +63,7 @@ _HOME = {
     "HiddenWorld": "worlds",
     "Gap": "measurement",
     "measure": "measurement",
+    "Policy": "policies",
     "Calibration": "identification",
     "identify": "identification",
     "IdentifySettings": "identification",
@@ -66,6 +71,9 @@ _HOME = {
     "CorrectedWorld": "corrections",
     "correct": "corrections",
     "CorrectSettings": "corrections",
+    "evaluate": "evaluation",
+    "Evaluation": "evaluation",
+    "Scenario": "evaluation",
     "compare": "comparison",
     "Comparison": "comparison",
     "Run": "closing",

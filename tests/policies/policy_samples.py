@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from free_states import free_states
 
+from free_states import free_states
 from gapless.policies.onnx_network import OnnxNetwork
 from gapless.policies.policy import Policy
 from gapless.policies.policy_contract import (

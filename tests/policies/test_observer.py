@@ -98,12 +98,12 @@ def test_the_layout_is_that_of_lists_of_past_frames(blocks, resets, seed) -> Non
         np.testing.assert_array_equal(found, [p.row(contract.blocks) for p in past])
 
 
-def heights(block: Block, values: list[float], rows: int = 1) -> list[list[float]]:
+def heights(block: Block, values: list[float]) -> list[list[float]]:
     """What one environment sees of these heights, one after another."""
     contract = laid_out(block)
-    observer, found = Observer(contract, rows), []
+    observer, found = Observer(contract, 1), []
     for height in values:
-        readings = states(rows)
+        readings = states(1)
         readings.base_pos[:, 2] = height  # type: ignore[index]
         found.append(observer.observe(sighting(contract, readings))[0].tolist())
     return found
@@ -136,7 +136,8 @@ def test_histories_by_hand(who: str) -> None:
 def test_terms_lie_together_or_moments_do() -> None:
     """Two terms of two frames: aabb or abab."""
     contract = laid_out(
-        Block(("base_height", "base_ang_vel"), 2), Block(("base_height", "base_ang_vel"), 2, "frame")
+        Block(("base_height", "base_ang_vel"), 2),
+        Block(("base_height", "base_ang_vel"), 2, "frame"),
     )
     observer = Observer(contract, 1)
     first, second = states(1, 1), states(1, 2)

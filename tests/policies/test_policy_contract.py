@@ -95,7 +95,9 @@ LACKING = {
 def test_what_a_term_lacks_is_named(kind: str) -> None:
     """Each with the field to add."""
     changes, told, options = LACKING[kind]
-    term = Term("it", kind, joints=options.pop("joints", ()), options=dict(options))
+    joints = options.get("joints", ())
+    others = {key: value for key, value in options.items() if key != "joints"}
+    term = Term("it", kind, joints=joints, options=others)
     with pytest.raises(DataError, match=f"'it' .*{told}"):
         small_contract(terms={"it": term}, blocks=(Block(("it",)),), **changes)
 

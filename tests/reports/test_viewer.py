@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -130,7 +131,8 @@ def test_a_run_shows_its_stored_replays(source: DatasetSource) -> None:
     """Without replays it says what to type."""
 
     class Opened:
-        path, facts, robot, replays = "RUN", {"data": {"path": "DATA"}}, source.robot, []
+        path, facts = Path("RUN"), {"data": {"path": "DATA"}}
+        robot, replays = source.robot, []
 
     with pytest.raises(ArtifactError, match=r"gapless close DATA --out RUN.*gapless view DATA"):
         RunSource(Opened)  # type: ignore[arg-type]

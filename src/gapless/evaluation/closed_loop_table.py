@@ -14,8 +14,8 @@ def closed_loop_table(found: ClosedLoop) -> Table:
     """The robot's mean, each simulator's, and how far their distributions are apart."""
     worlds = list(found.rows[0].distance)
     table = Table(
-        title=f"the robot under this policy ({found.recordings} clips, {found.seconds:.0f} s) and "
-        "what simulators predict: mean (distance of the distributions)"
+        title="predicted and done: mean (distance)",
+        caption=f"{found.recordings} clips of the robot, {found.seconds:.0f} s; Wasserstein-1",
     )
     table.add_column("")
     table.add_column("robot", justify="right")

@@ -13,7 +13,7 @@ from gapless.evaluation.evaluating import scored
 from gapless.evaluation.evaluation import WorldScores
 from gapless.evaluation.policy_episodes import play
 from gapless.evaluation.scenario import Scenario
-from gapless.policies import Policy
+from gapless.policies import Policy, PolicyContract
 from gapless.policies.terms import KINDS
 from gapless.printing import PrintsAsTables
 from gapless.progress import ProgressReporter, Watch
@@ -115,7 +115,7 @@ def _numbers(policy: Policy, robot: Robot) -> Iterator[PolicyCheck]:
     yield _about(
         "gains", "near the robot's own", contract.joints, odd, "far from the robot's own", "warning"
     )
-    yield _symmetry(policy)
+    yield symmetry_check(contract)
     step = contract.physics_step
     if step is not None:
         whole = 1 / (contract.rate * step)
@@ -140,17 +140,11 @@ def _about(
     return PolicyCheck(what, outcome, f"{bad}: {named}")
 
 
-def _symmetry(policy: Policy) -> PolicyCheck:
+def symmetry_check(contract: PolicyContract) -> PolicyCheck:
     """Left and right have the same gains, scales and, but for the sign, default angles."""
-    contract = policy.contract
     scale = np.broadcast_to(contract.action.scale, len(contract.joints))
-    figures = dict(
-        zip(
-            contract.joints,
-            zip(contract.kp, contract.kd, scale, np.abs(contract.pose), strict=True),
-            strict=True,
-        )
-    )
+    rows = np.stack([contract.kp, contract.kd, scale, np.abs(contract.pose)], axis=1)
+    figures = dict(zip(contract.joints, rows, strict=True))
     odd = [
         joint
         for joint, mine in figures.items()
@@ -237,6 +231,8 @@ def _figures(scores: WorldScores) -> str:
 
 def _clearly_better(tried: WorldScores, told: WorldScores) -> bool:
     """It falls less; or, falling as little, follows the command and moves more gently."""
+    if tried.survival < 0.5:
+        return False
     if tried.survival != told.survival:
         return tried.survival > told.survival + 0.2
     pairs = [(t.mean("velocity_error"), t.mean("roughness")) for t in (tried, told)]

@@ -93,10 +93,12 @@ def _notes(data: dict[str, Any], owner: Robot, robot: Robot | None) -> tuple[str
 
 def _get(data: Mapping[str, Any], path: Path, *keys: str) -> Any:
     """A field that is needed; one whose tag would have run code is refused by name."""
-    value: Any = data
+    value, passed = data, []
     for key in keys:
-        value = value[key] if isinstance(value, Mapping) and key in value else None
-    hidden = set_aside(value, ".".join(keys))
+        if not isinstance(value, SetAside):
+            value = value.get(key) if isinstance(value, Mapping) else None
+            passed.append(key)
+    hidden = set_aside(value, ".".join(passed))
     if hidden:
         where, tag = hidden[0]
         raise FormatError(

@@ -132,8 +132,8 @@ class OnnxNetwork:
         shape = self.inputs[name]
         if name not in self.ports.states:
             return 0 if len(shape) > 1 or (name == self.ports.step and shape) else None
-        free = [i for i, d in enumerate(shape) if not isinstance(d, int)]
-        free = free or [i for i, d in enumerate(shape) if d == 1]
+        free = [i for i, d in enumerate(shape[:-1]) if not isinstance(d, int)]
+        free = free or [i for i, d in enumerate(shape[:-1]) if d == 1]
         return 1 if len(shape) == 3 and 1 in free else next(iter(free), None)
 
     def _shape(self, name: str, environments: int) -> list[int]:

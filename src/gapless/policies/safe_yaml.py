@@ -9,6 +9,7 @@ from typing import Any
 from gapless.errors import FormatError, MissingExtraError
 
 MAX_BYTES = 1_000_000
+MAX_DEPTH = 50
 
 
 @dataclass(frozen=True)
@@ -33,9 +34,15 @@ def read_yaml(path: Path) -> Any:
         if path.stat().st_size > MAX_BYTES:
             raise FormatError(f"{path} is larger than {MAX_BYTES} bytes")
         text = path.read_text(encoding="utf-8")
-        # Anchors that repeat each other are how a small file becomes gigabytes.
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=Loader)):
-            raise FormatError(f"{path} uses YAML aliases; write the values out")
+        depth = 0
+        for event in yaml.parse(text, Loader=Loader):
+            # Anchors that repeat each other are how a small file becomes gigabytes.
+            if isinstance(event, yaml.AliasEvent):
+                raise FormatError(f"{path} uses YAML aliases; write the values out")
+            depth += isinstance(event, yaml.CollectionStartEvent)
+            depth -= isinstance(event, yaml.CollectionEndEvent)
+            if depth > MAX_DEPTH:  # the time to read it grows with the square of this
+                raise FormatError(f"{path} nests tables deeper than {MAX_DEPTH}; that is no config")
         loader = Loader(text)
         try:
             return loader.get_single_data()

@@ -13,6 +13,13 @@ SHADES = 16
 RED: Colour = rgb(COLOURS["raw"])
 
 
+def scales_of(clip: SideBySide) -> dict[str, float]:
+    """Simulator -> the error that is drawn red, rad; none where nothing was recorded."""
+    if REAL not in clip.tracks:
+        return {}
+    return {name: scale_of(clip, name) for name in clip.tracks if name != REAL}
+
+
 def scale_of(clip: SideBySide, simulator: str) -> float:
     """The error that is drawn red, rad: one that few samples of a clip exceed."""
     errors = np.abs(clip.error(simulator))
@@ -28,10 +35,10 @@ def shade(share: float) -> Colour:
 
 
 def worst_joint(clip: SideBySide, joints: tuple[str, ...]) -> str:
-    """The joint of a robot that the first simulator of a clip gets most wrong."""
+    """The joint that the first simulator of a clip gets most wrong; the first where none can."""
     simulators = [name for name in clip.tracks if name != REAL]
     known = [name for name in joints if name in clip.joints]
-    if not simulators or not known:
+    if REAL not in clip.tracks or not simulators or not known:
         return joints[0]
     errors = clip.mean_error(simulators[0])
     return max(known, key=lambda name: errors[clip.joints.index(name)])

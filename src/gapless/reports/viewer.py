@@ -11,9 +11,11 @@ import numpy as np
 
 from gapless.errors import GaplessError
 from gapless.measurement.side_by_side import REAL, SideBySide
-from gapless.reports.error_colours import scale_of, shade, worst_joint
+from gapless.reports.error_colours import scales_of, shade, worst_joint
+from gapless.reports.ghosts import ghosts_of, solid_of
 from gapless.reports.rig import Poses, Rig
-from gapless.reports.robot_scene import BODY, Figure, colour_of, frames_of, set_stage
+from gapless.reports.robot_scene import BODY, Figure, colour_of
+from gapless.reports.scene_stage import SceneStage, frames_of
 from gapless.reports.serving import served
 from gapless.reports.viewer_panel import SPEEDS, Panel
 from gapless.reports.viewer_sources import Source
@@ -48,20 +50,14 @@ class Viewer:
             self.url = f"http://{_reached(host)}:{self.server.get_port()}"
             self.panel = Panel(self.server, source.names, source.tracks, source.robot.joints.names)
             self.panel.joint.value = worst_joint(self.clip, source.robot.joints.names)
-            self._sight = set_stage(self.server, self._rig, self.clip)
-            self._figures = self._build()
+            self._stage = SceneStage(self.server, self._rig, self.clip, FPS)
+            self._made: dict[tuple[str, int], Figure] = {}
+            self._figures: dict[str, Figure] = {}
             self._take(self.clip, note)
             self._stack = stack.pop_all()
         self._listen()
         self._thread = threading.Thread(target=self._play, daemon=True)
         self._thread.start()
-
-    def _build(self) -> dict[str, Figure]:
-        tracks = dict.fromkeys(self._source.tracks)
-        return {
-            name: Figure(self.server.scene, self._rig, f"robot_{k}", colour_of(name, tracks), k)
-            for k, name in enumerate(tracks)
-        }
 
     def __enter__(self) -> Viewer:
         return self
@@ -132,25 +128,48 @@ class Viewer:
         }
         self.panel.begin(clip)
         self._note = note
-        self._scales = {name: scale_of(clip, name) for name in clip.tracks if name != REAL}
+        self._scales = scales_of(clip)
+        self._set_stage()
+        self._figures |= {n: self._figure(n, k) for n, k in ghosts_of(clip.tracks).items()}
         self._dress()
         self._show()
         self.panel.draw(clip, 0.0)
         self.panel.say(self._legend())
 
+    def _figure(self, track: str, ghost: int) -> Figure:
+        """A robot as a clip shows it: who is a ghost in one may be solid in another."""
+        if (track, ghost) not in self._made:
+            colour = colour_of(track, dict.fromkeys(self._source.tracks))
+            node = f"robot_{len(self._made)}"
+            self._made[track, ghost] = Figure(self.server.scene, self._rig, node, colour, ghost)
+        return self._made[track, ghost]
+
+    def _set_stage(self) -> None:
+        """Suit floor and camera to the clip; who looks at a robot elsewhere is led to it."""
+        before = self._stage.sight
+        self._stage.set(self.clip)
+        if self._stage.sight.differs(before):
+            for client in self.server.get_clients().values():
+                self._aim(client)
+
     def _dress(self) -> None:
         """Show the robots that are wanted and there; ghosts would hide the colours of errors."""
-        for name, figure in self._figures.items():
-            wanted = self.panel.tracks[name].value and (name == REAL or not self.panel.judged)
-            figure.root.visible = name in self._poses and wanted
+        solid, judged = solid_of(self.clip.tracks), self.panel.judged in self._scales
+        for (name, _), figure in list(self._made.items()):  # a box may be ticked meanwhile
+            wanted = self.panel.tracks[name].value and (name == solid or not judged)
+            there = name in self._poses and self._figures.get(name) is figure
+            figure.root.visible = there and wanted
 
     def _show(self) -> None:
         frame = self.frame
+        self._stage.follow(frame)
         for name, poses in self._poses.items():
             self._figures[name].pose(poses, frame)
         self._paint()
 
     def _paint(self) -> None:
+        if REAL not in self.clip.tracks:
+            return
         simulator = self.panel.judged
         colours = [BODY] * len(self._rig.links)
         if simulator in self._scales:
@@ -161,7 +180,7 @@ class Viewer:
 
     def _legend(self) -> str:
         simulator = self.panel.judged
-        if simulator is None:
+        if simulator is None or REAL not in self.clip.tracks:
             return self._note
         if simulator not in self._scales:
             return f"{self._note} There is no replay to judge."
@@ -187,14 +206,15 @@ class Viewer:
         asked(panel.joint, lambda: self.scrub(self.now))
         for box in panel.tracks.values():
             asked(box, self._dress)
-        self.server.on_client_connect(self._aim)
+        self.server.on_client_connect(
+            lambda client: self._aim(client) if client.camera.aspect < 1.0 else None
+        )
         panel.playing.on_click(lambda _: self.play(not self.playing))
 
     def _aim(self, client: viser.ClientHandle) -> None:
-        """Suit the camera to a narrow window."""
-        if client.camera.aspect < 1.0:
-            place, aim = self._sight.in_upright_picture(client.camera.aspect)
-            client.camera.position, client.camera.look_at = place, aim
+        """Look at the solid robot, also in a narrow window."""
+        place, aim = self._stage.sight.camera(client.camera.aspect)
+        client.camera.position, client.camera.look_at = place, aim
 
     def _play(self) -> None:
         before, told = time.monotonic(), 0.0

@@ -9,6 +9,7 @@ import numpy as np
 
 from gapless.measurement.side_by_side import REAL, SideBySide
 from gapless.reports.colours import COLOURS
+from gapless.reports.ghosts import solid_of
 from gapless.reports.robot_scene import colour_of
 
 if TYPE_CHECKING:
@@ -71,9 +72,10 @@ class Panel:
         self.time.step = round(1 / clip.rate, 4)
         for name, box in self.tracks.items():
             box.disabled = name not in clip.tracks
+        self.colours.disabled = REAL not in clip.tracks
 
     def draw(self, clip: SideBySide, now: float) -> None:
-        """Command, real and simulated curves of the chosen joint, and a line where we are."""
+        """Curves of the chosen joint, commanded and of every robot, and a line where we are."""
         if self.joint.value not in clip.joints:
             return
         column = clip.joints.index(self.joint.value)
@@ -82,7 +84,7 @@ class Panel:
         lines = {name: values[keep, column].astype(float) for name, values in curves.items()}
         span = span_of(list(lines.values()))
         data = with_now(clip.time[keep], list(lines.values()), now, span)
-        series = ({"label": "s"}, *(self._line(name) for name in lines), NOW)
+        series = ({"label": "s"}, *(self._line(name, clip) for name in lines), NOW)
         scales = {"x": {"time": False}, "y": {"range": span}}
         if self._curves and (self._curves.series, self._curves.scales) == (series, scales):
             self._curves.data = data
@@ -103,11 +105,12 @@ class Panel:
             aspect=1.5,
         )
 
-    def _line(self, name: str) -> dict[str, Any]:
+    def _line(self, name: str, clip: SideBySide) -> dict[str, Any]:
         if name == "command":
             return {"label": name, "stroke": COLOURS[name], "width": 1, "dash": (4, 3)}
         stroke = COLOURS.get(name) or "#{:02x}{:02x}{:02x}".format(*self._palette[name])
-        return {"label": name, "stroke": stroke, "width": 2 if name == REAL else 1.5}
+        width = 2 if name == solid_of(clip.tracks) else 1.5
+        return {"label": name, "stroke": stroke, "width": width}
 
 
 NOW = {"label": "now", "stroke": "#999999", "width": 1, "points": {"show": False}}

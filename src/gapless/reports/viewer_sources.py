@@ -1,4 +1,4 @@
-"""What the viewer can show: the stored replays of a run, or the recordings of a dataset."""
+"""What the viewer can show: replays and worst episodes of a run, or recordings of a dataset."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import numpy as np
 
 from gapless.closing.run import REPLAYS, Run
 from gapless.errors import ArtifactError, DataError, GaplessError
+from gapless.evaluation.kept_evaluations import worst_episodes
 from gapless.measurement.alignment import in_robot_order
 from gapless.measurement.side_by_side import REAL, SideBySide, Track, clip_title, side_by_side
 from gapless.recordings import Dataset
 from gapless.recordings.recording import Recording
+from gapless.reports.ghosts import solid_of
 from gapless.robots import Robot
 from gapless.worlds.mujoco_world import MujocoWorld
 
@@ -27,7 +29,7 @@ class Source(Protocol):
     Attributes:
         robot: of all clips.
         names: of the clips, for people; each begins with its number, so none is there twice.
-        tracks: "real" and the simulators that clips may have.
+        tracks: "real", where anything was recorded, and the simulators that clips may have.
     """
 
     robot: Robot
@@ -40,7 +42,7 @@ class Source(Protocol):
 
 
 class RunSource:
-    """The replays that a run stored; see `Source`.
+    """The replays that a run stored, then policies' worst episodes; see `Source`.
 
     Args:
         run: made by `gapless close`.
@@ -54,8 +56,13 @@ class RunSource:
         self.tracks = tuple(dict.fromkeys(t for clip in self._clips for t in clip.tracks))
 
     def clip(self, i: int) -> tuple[SideBySide, str]:
-        """A clip as it was stored."""
-        return self._clips[i], ""
+        """A clip as it was stored; of an episode, which simulator is solid."""
+        clip = self._clips[i]
+        if REAL in clip.tracks:
+            return clip, ""
+        solid = solid_of(clip.tracks)
+        others = ", the others are ghosts" if len(clip.tracks) > 1 else ""
+        return clip, f"Simulated, not recorded: the {solid} robot is solid{others}."
 
 
 class DatasetSource:
@@ -84,8 +91,8 @@ class DatasetSource:
 
 
 def stored(run: Run) -> list[SideBySide]:
-    """The clips of a run."""
-    clips = run.replays
+    """The clips of a run: what was recorded first."""
+    clips = run.replays + worst_episodes(run.path)
     if not clips:
         data = run.facts.get("data", {}).get("path") or "DATA"
         raise ArtifactError(
