@@ -6,15 +6,16 @@ from pathlib import Path
 
 import numpy as np
 
+from gapless import Robot
 from small_networks import linear
 
 CONTRACT = """
 network = "policy.onnx"
 name = "{name}"
-robot = "go2"
+robot = "{robot}"
 rate = 50
-kp = 80
-kd = 3
+kp = {kp}
+kd = {kd}
 
 [action]
 scale = {scale}
@@ -28,11 +29,16 @@ terms = ["joint_pos_rel", "command", "projected_gravity"]
 """
 
 
+GAINS = {"go2": {"kp": 80, "kd": 3}, "g1": {"kp": 400, "kd": 10}}
+"""Stiff enough to stand for some seconds."""
+
+
 def write_policy(
-    folder: Path, action: float = 0.0, scale: float = 0.25, name: str = "still"
+    folder: Path, action: float = 0.0, scale: float = 0.25, name: str = "still", robot: str = "go2"
 ) -> Path:
     """A policy whose every output is one number."""
-    linear(folder / "policy.onnx", np.zeros((18, 12)), np.full(12, action))
+    joints = len(Robot.load(robot).joints)
+    linear(folder / "policy.onnx", np.zeros((joints + 6, joints)), np.full(joints, action))
     file = folder / "policy.toml"
-    file.write_text(CONTRACT.format(scale=scale, name=name))
+    file.write_text(CONTRACT.format(scale=scale, name=name, robot=robot, **GAINS[robot]))
     return file

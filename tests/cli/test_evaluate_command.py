@@ -38,7 +38,7 @@ def test_a_hidden_robot_is_recorded_and_predicted(
     common = [str(policy), *SHORT, "--command", "0,0,0"]
     assert main(["evaluate", *common, "--hidden", "mild", "--record", str(logs)]) == 0
     assert len(Dataset.open(logs)) == 3
-    assert main(["evaluate", *common, "--log", str(logs), "--json", str(out)]) == 0
+    assert main(["evaluate", *common, "--against", str(logs), "--json", str(out)]) == 0
     assert "predicted and done" in capsys.readouterr().out
     assert json.loads(out.read_text())["closed_loop"]["recordings"] == 3
 
@@ -72,7 +72,7 @@ def test_check_says_what_fails(policy: Path, capsys: pytest.CaptureFixture[str])
         (["--run", "nowhere"], "is no run"),
         (["--episodes", "0"], "are no scenario"),
         (["--hidden", "huge"], "unknown preset 'huge'"),
-        (["--log", "nowhere"], "nowhere"),
+        (["--against", "nowhere"], "nowhere"),
     ],
 )
 def test_mistakes_are_named(

@@ -22,6 +22,7 @@ from doc_recordings import (
 )
 
 from gapless.cli.main import main
+from still_policy import write_policy
 
 Maker = Callable[["Inputs", Place, Path], None]
 
@@ -57,6 +58,25 @@ def run(inputs: Inputs, place: Place, path: Path) -> None:
     assert main(["close", str(data), *_robot(place), "--out", str(path), *small, quick]) == 0
 
 
+def policy(inputs: Inputs, place: Place, path: Path) -> None:
+    """A policy that holds its stance; its contract lies beside it."""
+    file = write_policy(
+        path.parent / "policy", robot=place.robot if place.robot != "so101" else "g1"
+    )
+    file.with_name("policy.onnx").rename(path)
+    text = file.read_text().replace("policy.onnx", "walk.onnx" if path.suffix else path.name)
+    path.with_name("walk.toml").write_text(text)
+    shutil.rmtree(file.parent)
+
+
+def walks(inputs: Inputs, place: Place, path: Path) -> None:
+    """Recordings of a hidden robot under that policy."""
+    file = write_policy(path.parent / "of", robot="g1")
+    small = ["--hidden", "mild", "--episodes", "2", "--seconds", "2.5", "--record", str(path)]
+    assert main(["evaluate", str(file), *small]) == 0
+    shutil.rmtree(file.parent)
+
+
 def _robot(place: Place) -> list[str]:
     return ["--robot", str(robot_source(place)), "--mount", "fixed"]
 
@@ -72,6 +92,8 @@ MAKERS: dict[str, Maker] = {
     "logs": logs,
     "so101": logs,
     "h1_2/origin": logs,
+    "walk.onnx": policy,
+    "walks": walks,
     "*.csv": csv_log,
     "mapping.toml": mapping,
     "kick.pkl": asap_motion,

@@ -28,7 +28,7 @@ PLACEHOLDERS = {
 }
 """Words that stand for what a reader puts there."""
 
-OUTPUTS = ("out", "json", "plots", "plot", "mjcf", "onnx", "log", "dump", "truth", "html")
+OUTPUTS = ("out", "record", "json", "plots", "plot", "mjcf", "onnx", "log", "dump", "truth", "html")
 """Fields of commands that are written; other paths are read."""
 
 TINY = ["horizons=[0.3]", "iterations=2", "samples=100"]
@@ -59,6 +59,8 @@ SMALL: dict[str, list[str]] = {
         *("--repeats", "1"),
     ],
     "report": [],
+    "policy": ["--no-simulation"],
+    "evaluate": ["--episodes", "2", "--seconds", "2.5"],
 }
 SMALL["demo"] = ["--hours", "0.01", *SMALL["close"]]
 """Verb -> options that make it small; a verb that is not here cannot be run and must be placed."""
@@ -79,6 +81,7 @@ ONLY_PARSED = {
     "gapless import kscale kbot_walk": "logs of a real policy",
     "gapless import walk_these_ways go2": "logs of a real quadruped",
     "gapless motion optimal": "a minute of optimisation; tests/motions/test_optimal.py runs it",
+    "gapless evaluate walk.onnx --run": "closing a walk takes minutes; see tests/evaluation",
     "gapless view": "serves until it is stopped; tests/browser opens it",
 }
 """Beginning of a command that is not run -> why."""

@@ -102,6 +102,14 @@ def test_lists_may_be_written_as_json_or_python(tmp_path: Path) -> None:
     assert listed == plain
 
 
+def test_beyondmimic_says_histories_under_another_name(tmp_path: Path) -> None:
+    """observation_history_lengths, where mjlab has observation_terms_history_length."""
+    metadata = {k: v for k, v in MJLAB.items() if k != "observation_terms_history_length"}
+    metadata["observation_history_lengths"] = "1.000,1.000,5.000,1.000,1.000,1.000"
+    contract = loaded(tmp_path, metadata).contract
+    assert [b.frames for b in contract.blocks] == [1, 1, 5, 1, 1, 1]
+
+
 def test_such_a_policy_acts(tmp_path: Path) -> None:
     """Metadata alone, many environments."""
     controller = loaded(tmp_path, MJLAB).start(JOINTS, np.zeros(3), 4)

@@ -64,6 +64,13 @@ def test_many_environments_get_what_each_gets_alone(kind: str, tmp_path: Path) -
         np.testing.assert_allclose(acted(network, seen), alone, atol=1e-5)
 
 
+def test_a_trial_that_fails_is_silent(tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
+    """onnxruntime's own red lines would look like a fault of the policy."""
+    acted(opened(nets.one_row_only(tmp_path / "n.onnx", WEIGHT)), np.ones((MANY, WIDTH)))
+    told = capfd.readouterr()
+    assert told.out + told.err == ""
+
+
 def test_one_weight_matrix_by_hand(tmp_path: Path) -> None:
     """actions = obs weight + bias."""
     network, seen = opened(STATELESS["one at a time"](tmp_path / "n.onnx")), RNG.normal(size=(4, 5))

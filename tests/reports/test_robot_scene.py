@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import base64
 import re
 import socket
 from dataclasses import replace
 
-import msgspec
 import numpy as np
 import pytest
-import zstandard
+from scene_messages import recorded
 
 from gapless.errors import DataError, GaplessError, MissingExtraError
 from gapless.measurement.side_by_side import SideBySide, Track
@@ -32,14 +30,6 @@ def clip_of(robot: Robot, length: int = 40, **changes: object) -> SideBySide:
     tracks = {"real": Track(wave), "raw": Track(0.8 * wave), HOSTILE: Track(0.9 * wave)}
     told = SideBySide(HOSTILE, None, None, robot.joints.names, 50.0, "full", wave, tracks)
     return replace(told, **changes)
-
-
-def recorded(page: str) -> list[tuple[float, dict]]:
-    """Times and messages of a page."""
-    (data,) = re.findall(r'__VISER_EMBED_DATA__="([^"]+)"', page)
-    inner = zstandard.ZstdDecompressor().decompressobj().decompress(base64.b64decode(data)[8:])
-    size = int.from_bytes(inner[:8], "little")
-    return msgspec.msgpack.decode(inner[8 : 8 + size])["messages"]
 
 
 def test_local_poses_put_together_are_the_robots(so101: Robot) -> None:

@@ -66,7 +66,7 @@ class Evaluate:
     """What a tracker follows, for its errors; the contract's motion.file by default."""
     sensitivity: int = 0
     """With a run: move so many identified parameters within their intervals."""
-    log: Path | None = None
+    against: Path | None = None
     """Dataset of the robot under this very policy: compare what it did with what is predicted."""
     record: Path | None = None
     """Folder for the last world's episodes as a dataset."""
@@ -96,8 +96,8 @@ def run(arguments: list[str]) -> int:
             found = _with_sensitivity(args, opened, policy, scenario, motion, found, show)
     console().print(found)
     figures = found.to_dict()
-    if args.log is not None:
-        figures["closed_loop"] = _predicted(args.log, policy, scenario, played)
+    if args.against is not None:
+        figures["closed_loop"] = _predicted(args.against, policy, scenario, played)
     save_json(args.json, figures)
     if opened is not None:
         keep_evaluation(opened.path, found, played, figures)
@@ -213,7 +213,7 @@ def _with_sensitivity(
 
 
 def _predicted(
-    log: Path, policy: Policy, scenario: Scenario, played: dict[str, Episodes]
+    dataset: Path, policy: Policy, scenario: Scenario, played: dict[str, Episodes]
 ) -> dict[str, object]:
     from gapless.evaluation.closed_loop import compare_closed_loop
     from gapless.evaluation.episode_recordings import episode_recordings
@@ -222,7 +222,7 @@ def _predicted(
     simulated = {
         name: episode_recordings(own, policy.contract, scenario) for name, own in played.items()
     }
-    likeness = compare_closed_loop(list(Dataset.open(log)), simulated)
+    likeness = compare_closed_loop(list(Dataset.open(dataset)), simulated)
     console().print(likeness)
     return likeness.to_dict()
 

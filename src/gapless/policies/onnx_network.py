@@ -228,7 +228,7 @@ def _session(model: Path | bytes) -> Any:
         raise MissingExtraError("onnxruntime", "policies", "running a policy") from None
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 3
+    options.log_severity_level = 4  # errors are raised; a trial that fails is none
     if isinstance(model, Path):
         _refuse_foreign(model)
     source = str(model) if isinstance(model, Path) else model

@@ -21,6 +21,7 @@ from gapless.reports.sections import (
     correction_section,
     curves_section,
     gap_section,
+    policies_section,
     provenance_section,
     replay_section,
     summary_section,
@@ -35,6 +36,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Run], dict[str, Any] | None]]] = {
     "calibration": ("Identified parameters", calibration_section.data),
     "correction": ("Learned correction", correction_section.data),
     "comparison": ("Methods compared", comparison_section.data),
+    "policies": ("Policies", policies_section.data),
     "checks": ("Data", checks_section.data),
     "provenance": ("Provenance", provenance_section.data),
 }

@@ -47,7 +47,7 @@ class Panel:
         self.time = gui.add_slider("Time (s)", 0.0, 1.0, 0.01, 0.0)
         self.speed = gui.add_dropdown("Speed", tuple(SPEEDS), initial_value="1x")
         self.tracks = {name: gui.add_checkbox(name, True) for name in tracks}
-        errors = [f"{ERROR_OF}{name}" for name in tracks if name != REAL]
+        errors = [f"{ERROR_OF}{name}" for name in tracks if name != REAL and REAL in tracks]
         self.colours = gui.add_dropdown("Link colours", (PLAIN, *errors))
         self.joint = gui.add_dropdown("Curves of", joints)
         self.note = gui.add_markdown("")
