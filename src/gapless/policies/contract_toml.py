@@ -68,7 +68,7 @@ def _parsed(path: Path) -> dict[str, Any]:
 
 
 def _contract(data: dict[str, Any], network: dict[str, Any], path: Path) -> PolicyContract:
-    robot = Robot.load(data["robot"]) if "robot" in data else None
+    robot = Robot.load(_beside(data["robot"], path)) if "robot" in data else None
     joints = tuple(data["joints"]) if "joints" in data else robot.joints.names  # type: ignore[union-attr]
     motion = data.get("motion", {})
     _refuse_unknown(motion, ("file", "seconds", "anchor", "bodies"), f"{path}: [motion]")
@@ -100,6 +100,12 @@ def _contract(data: dict[str, Any], network: dict[str, Any], path: Path) -> Poli
         robot=str(data.get("robot", "")),
         notes=tuple(data.get("notes", ())),
     )
+
+
+def _beside(robot: str, path: Path) -> str:
+    """A robot's file is looked for beside the contract."""
+    own = path.parent / robot
+    return str(own) if own.suffix and own.is_file() else robot
 
 
 def by_joint(
