@@ -33,7 +33,8 @@ scale = 0.05
 terms = ["last_action", "base_ang_vel", "joint_pos_rel", "joint_vel"]
 [[observation]]
 terms = [
-    "last_action", "base_ang_vel", "joint_pos_rel", "joint_vel", "projected_gravity", "motion_phase",
+    "last_action", "base_ang_vel", "joint_pos_rel", "joint_vel",
+    "projected_gravity", "motion_phase",
 ]
 frames = 4
 newest = "first"

@@ -23,7 +23,7 @@ from gapless.worlds.engine_world import EngineWorld
 EPISODES, SECONDS = 16, 8.0
 """Of each trial, at most: there are two a parameter."""
 MOST = 24
-"""Parameters that are tried: those whose interval is widest, measured by their prior's."""
+"""Parameters that are tried: identifiable ones whose interval is widest, by their prior's."""
 
 
 def find_sensitivity(
@@ -59,7 +59,8 @@ def find_sensitivity(
         world = in_scenario(corrected.on(raw.variant(robot=robot, effects=effects)), scenario)
         return scored("", world, play(policy, world, scenario), motion)
 
-    chosen = sorted(calibration.estimates, key=_width)[::-1][:most]
+    known = [e for e in calibration.estimates if e.identifiable] or list(calibration.estimates)
+    chosen = sorted(known, key=_width)[::-1][:most]
     reporter = ProgressReporter(watch, "sensitivity", len(chosen))
     at, found = tried({}), []
     for k, estimate in enumerate(chosen, 1):
