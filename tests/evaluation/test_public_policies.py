@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from asap_contract import TRACKERS, asap_contract
 from gapless import MujocoWorld, Policy, Robot, Scenario
 from gapless.evaluation.evaluating import scored
 from gapless.evaluation.policy_episodes import play
@@ -14,35 +15,7 @@ from gapless.motions.references import read_motions
 from gapless.worlds.world import World
 
 WALKERS = ("unitree_rl_mjlab_g1_velocity", "unitree_rl_lab_g1_velocity")
-TRACKERS = ("CR7_level1", "jump_forward_level1", "kick_level1", "side_jump_level1")
 ENGINES = ("mujoco", "physx")
-ASAP = """
-network = "{network}"
-robot = "g1_23dof"
-rate = 50
-[motion]
-seconds = {seconds}
-[action]
-scale = 0.25
-clip = 100
-[terms.base_ang_vel]
-scale = 0.25
-[terms.joint_vel]
-scale = 0.05
-[[observation]]
-terms = ["last_action", "base_ang_vel", "joint_pos_rel", "joint_vel"]
-[[observation]]
-terms = [
-    "last_action", "base_ang_vel", "joint_pos_rel", "joint_vel",
-    "projected_gravity", "motion_phase",
-]
-frames = 4
-newest = "first"
-present = false
-fill = "zeros"
-[[observation]]
-terms = ["projected_gravity", "motion_phase"]
-"""
 
 
 def world_of(engine: str, robot: Robot) -> World:
@@ -82,8 +55,7 @@ def test_public_trackers_play_their_motion(
     file = next(f for folder in folders if (f := folder / f"{name}_filter.pkl").is_file())
     motion = read_motions(file, robot)[0]
     network = shared_data / "policies" / "asap_g1_23dof" / f"{name}.onnx"
-    contract = tmp_path / f"{name}.toml"
-    contract.write_text(ASAP.format(network=network, seconds=motion.seconds))
+    contract = asap_contract(tmp_path / f"{name}.toml", network, motion.seconds)
     world = world_of(engine, robot)
     episodes = play(Policy.load(contract), world, Scenario(episodes=4))
     found = scored("raw", world, episodes, motion)

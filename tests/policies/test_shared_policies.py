@@ -10,36 +10,10 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import small_networks as nets
+from asap_contract import TRACKERS, asap_contract
 from gapless.policies import Policy, PolicyController
 from gapless.robots import Robot
 from gapless.worlds.world import State
-
-TRACKERS = ("CR7_level1", "jump_forward_level1", "kick_level1", "side_jump_level1")
-ASAP = """
-network = "{network}"
-robot = "g1_23dof"
-rate = 50
-[motion]
-seconds = 3.93
-[action]
-scale = 0.25
-clip = 100
-[terms.base_ang_vel]
-scale = 0.25
-[terms.joint_vel]
-scale = 0.05
-[[observation]]
-terms = ["last_action", "base_ang_vel", "joint_pos_rel", "joint_vel"]
-[[observation]]
-terms = ["last_action", "base_ang_vel", "joint_pos_rel", "joint_vel",
-         "projected_gravity", "motion_phase"]
-frames = 4
-newest = "first"
-present = false
-fill = "zeros"
-[[observation]]
-terms = ["projected_gravity", "motion_phase"]
-"""
 
 
 @pytest.fixture(scope="module")
@@ -129,8 +103,7 @@ def test_unitree_rl_lab_sees_five_frames_of_each_term(shared_policies: Path) -> 
 def asap(folder: Path, shared_policies: Path, name: str) -> Policy:
     """One of ASAP's trackers, with a contract written for it."""
     network = shared_policies / "asap_g1_23dof" / f"{name}.onnx"
-    (folder / "policy.toml").write_text(ASAP.format(network=network))
-    return Policy.load(folder / "policy.toml")
+    return Policy.load(asap_contract(folder / "policy.toml", network))
 
 
 @pytest.mark.parametrize("name", TRACKERS)

@@ -24,6 +24,9 @@ STRIDES = (0.3, 4.0)
 """Frequencies among which a gait is looked for, Hz."""
 UP = np.array([0.0, 0.0, 1.0])
 
+Quantity = Callable[[Recording], np.ndarray | None]
+"""Something about a clip; None where its log lacks it."""
+
 
 @dataclass(frozen=True)
 class Likeness:
@@ -78,7 +81,8 @@ def compare_closed_loop(
     }
     if not real or not all(worlds.values()):
         raise DataError(f"nothing is left to compare after the first {SETTLE:g} s of every clip")
-    rows = [_joint_row(name, unit, of, real, worlds) for name, unit, of in JOINTS]
+    joints = _shared_joints([*real, *(r for own in worlds.values() for r in own)])
+    rows = [_row(name, unit, _columns(of, joints), real, worlds) for name, unit, of in JOINTS]
     rows += [_row(name, unit, of, real, worlds) for name, unit, of in NUMBERS]
     found = tuple(row for row in rows if row is not None)
     return ClosedLoop(found, len(real), sum(r.duration for r in real))
@@ -89,56 +93,54 @@ def _settled(recording: Recording) -> Recording | None:
     return recording.clip(first, len(recording)) if len(recording) > 2 * first else None
 
 
-def _joint_row(
-    name: str,
-    unit: str,
-    of: Callable[[Recording], np.ndarray | None],
-    real: Sequence[Recording],
-    worlds: Mapping[str, Sequence[Recording]],
-) -> Likeness | None:
-    """Mean distance over joints."""
-    here = _stacked(of, real)
-    if here is None:
-        return None
-    distance = {}
-    for world, own in worlds.items():
-        there = _stacked(of, own)
-        if there is None:
-            return None
-        columns = zip(here.T, there.T, strict=True)
-        distance[world] = float(np.mean([wasserstein_distance(a, b) for a, b in columns]))
-    return Likeness(name, unit, None, dict.fromkeys(worlds), distance)
+def _shared_joints(recordings: Sequence[Recording]) -> list[str]:
+    """Joints that all of them have: columns are matched by name."""
+    found = [j for j in recordings[0].joints if all(j in r.joints for r in recordings)]
+    if not found:
+        raise DataError("the robot's log and the simulators share no joint; check their names")
+    return found
 
 
-def _stacked(
-    of: Callable[[Recording], np.ndarray | None], recordings: Sequence[Recording]
-) -> np.ndarray | None:
-    found = [of(r) for r in recordings]
-    known = [a for a in found if a is not None]
-    return np.concatenate(known) if known else None
+def _columns(of: Quantity, joints: Sequence[str]) -> Quantity:
+    """A quantity of joints in one order."""
+
+    def picked(recording: Recording) -> np.ndarray | None:
+        values = of(recording)
+        return None if values is None else values[:, [recording.column(j) for j in joints]]
+
+    return picked
 
 
 def _row(
     name: str,
     unit: str,
-    of: Callable[[Recording], np.ndarray | None],
+    of: Quantity,
     real: Sequence[Recording],
     worlds: Mapping[str, Sequence[Recording]],
 ) -> Likeness | None:
-    """One quantity: its distribution over time, or one number a clip."""
-    here = _stacked(of, real)
-    if here is None:
+    """A quantity over time, one number a clip, or (T, J): distances then are means over joints."""
+    here, there = _stacked(of, real), {world: _stacked(of, own) for world, own in worlds.items()}
+    known = {world: values for world, values in there.items() if values is not None}
+    if here is None or len(known) < len(there):
         return None
-    there = {world: _stacked(of, own) for world, own in worlds.items()}
-    if any(values is None for values in there.values()):
-        return None
+    each = here.ndim == 2
     return Likeness(
         name,
         unit,
-        float(np.mean(here)),
-        {world: float(np.mean(values)) for world, values in there.items()},  # type: ignore[arg-type]
-        {world: float(wasserstein_distance(here, v)) for world, v in there.items()},  # type: ignore[arg-type]
+        None if each else float(here.mean()),
+        {world: None if each else float(values.mean()) for world, values in known.items()},
+        {world: _distance(here, values) for world, values in known.items()},
     )
+
+
+def _stacked(of: Quantity, recordings: Sequence[Recording]) -> np.ndarray | None:
+    known = [values for r in recordings if (values := of(r)) is not None]
+    return np.concatenate(known) if known else None
+
+
+def _distance(here: np.ndarray, there: np.ndarray) -> float:
+    columns = zip(np.atleast_2d(here.T), np.atleast_2d(there.T), strict=True)
+    return float(np.mean([wasserstein_distance(a, b) for a, b in columns]))
 
 
 def _tilt(recording: Recording) -> np.ndarray | None:
@@ -146,7 +148,7 @@ def _tilt(recording: Recording) -> np.ndarray | None:
     return None if quat is None else np.arccos(np.clip(rotate(quat, UP)[:, 2], -1, 1))
 
 
-def _speed(axis: int) -> Callable[[Recording], np.ndarray | None]:
+def _speed(axis: int) -> Quantity:
     """Mean velocity of a clip in the robot's heading, or its turning."""
 
     def of(recording: Recording) -> np.ndarray | None:
@@ -175,7 +177,7 @@ def step_frequency(recording: Recording) -> np.ndarray | None:
     return frequency[inside][power[inside].argmax()][None] if inside.any() else None
 
 
-JOINTS: tuple[tuple[str, str, Callable[[Recording], np.ndarray | None]], ...] = (
+JOINTS: tuple[tuple[str, str, Quantity], ...] = (
     ("joint position", "rad", lambda r: r.q),
     ("joint velocity", "rad/s", lambda r: r.channels.get("dq")),
     ("target", "rad", lambda r: r.target),
@@ -183,7 +185,7 @@ JOINTS: tuple[tuple[str, str, Callable[[Recording], np.ndarray | None]], ...] = 
 )
 """Compared joint by joint, and averaged."""
 
-NUMBERS: tuple[tuple[str, str, Callable[[Recording], np.ndarray | None]], ...] = (
+NUMBERS: tuple[tuple[str, str, Quantity], ...] = (
     ("tilt", "rad", _tilt),
     ("strides", "Hz", step_frequency),
     ("vx", "m/s", _speed(0)),
