@@ -142,7 +142,9 @@ def compare(args: argparse.Namespace, seed: int) -> dict[str, Any]:
     for trainer, settings in (("gradient", json.loads(args.gradient)), ("ppo", limits)):
         courses[trainer] = Course(task, list(split.test), [])
         courses[trainer].train(trainer, settings, start)
-    aim = courses["ppo"].points[-1]
+    # PPO's best may be older than its end: the time counts at which it first had it.
+    last = courses["ppo"].points[-1].error
+    aim = next(p for p in courses["ppo"].points if p.error <= last)
     # The start is no achievement: where PPO gained nothing there is nothing to reach.
     reached = [p.seconds for p in courses["gradient"].points[1:] if p.error <= aim.error]
     return {
