@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +23,10 @@ MIN_WIDTH = 120
 """Tables keep this width in a pipe or a narrow terminal, rather than losing digits."""
 
 
+LINE_EVERY = 15.0
+"""Seconds between two lines about the same stage, where there is no terminal."""
+
+
 def parse(command: Callable[..., T] | type[T], verb: str, arguments: list[str]) -> T:
     """Parse arguments into a dataclass or call a function with them."""
     return tyro.cli(command, prog=f"gapless {verb}", args=arguments)
@@ -35,7 +40,13 @@ def console(stderr: bool = False) -> Console:
 
 @contextmanager
 def progress(what: str) -> Iterator[Watch]:
-    """A bar on standard error: the stage, k of n, figures and the time that is left."""
+    """A bar on standard error: the stage, k of n, figures and the time that is left.
+
+    Without a terminal it is a line now and then.
+    """
+    if not Console(stderr=True).is_terminal:
+        yield _told_in_lines(what)
+        return
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
     left = TextColumn("{task.fields[left]}")
     bar = Bar(*columns, left, console=Console(stderr=True), transient=True)
@@ -49,6 +60,23 @@ def progress(what: str) -> Iterator[Watch]:
             bar.update(task, completed=now.done, description=text, left=time_left(now))
 
         yield show
+
+
+def _told_in_lines(what: str) -> Watch:
+    """A line of a log where a stage begins, and every so often within it."""
+    out, told = Console(stderr=True, soft_wrap=True), ("", float("-inf"))
+
+    def show(now: Progress) -> None:
+        nonlocal told
+        moment = time.monotonic()
+        if now.stage == told[0] and moment - told[1] < LINE_EVERY:
+            return
+        told = now.stage, moment
+        of = f" {now.done} of {now.total}" if now.total else ""
+        said = [f"{what}: {described(now)}{of}", time_left(now)]
+        out.print(escape(", ".join(part for part in said if part)))
+
+    return show
 
 
 def described(now: Progress) -> str:

@@ -12,13 +12,12 @@ from gapless.corrections.correcting import CorrectSettings
 from gapless.corrections.models import model_of
 from gapless.errors import DataError
 from gapless.identification import IdentifySettings
+from gapless.identification.plans.ladder import AUTO
+from gapless.identification.plans.rungs import stated_loads
 from gapless.parameters import parameters_of
 from gapless.recordings.recording import Recording
 from gapless.recordings.splitting import SHARE
 from gapless.robots import Robot
-
-LOADED = ("strength", "damping", "armature", "frictionloss", "encoder_bias", "delay@all")
-"""Identified where loads are stated: a motor's strength scales its limit too, which they reach."""
 
 GENTLE = {"horizons": (0.3, 0.6), "iterations": 150, "samples": 6000, "rate": 1e-3}
 """Settings of the trainer: after identification little is left to learn."""
@@ -32,7 +31,7 @@ class CloseSettings:
     """How a gap is closed; None leaves a setting to what suits the recordings.
 
     Attributes:
-        parameters: what is identified.
+        parameters: what is identified; "auto" is a ladder that finds out what helps.
         horizon: seconds of the replays that are fitted, learned from and judged by.
         windows: most that are fitted.
         model: of the correction.
@@ -71,7 +70,8 @@ class CloseSettings:
         """Refuse, before the work starts, names that do not exist."""
         from gapless.corrections.training import trainer_of
 
-        parameters_of(robot, self.parameters or ())
+        if self.parameters != (AUTO,):
+            parameters_of(robot, self.parameters or ())
         model_of(self.model, self.model_settings)
         trainer_of("gradient", self.trainer_settings)
 
@@ -101,16 +101,12 @@ def _usual(recordings: Sequence[Recording], robot: Robot, model: str) -> dict[st
     free, loads = robot.mount == "free", _stated(recordings)
     horizon = _horizon(recordings)
     found: dict[str, Any] = {
-        "parameters": ("actuators",),
+        "parameters": (AUTO,),
         "horizon": min(horizon, 0.5) if free else horizon,
         "model_settings": {},
         "trainer_settings": dict(GENTLE),
         "physics_step": 0.004 if free else 0.002,
     }
-    if loads:
-        # A load sits at the mass centre of the link that holds it.
-        held = [f"{kind}/{link}" for link in loads for kind in ("mass", "com_x", "com_y", "com_z")]
-        found["parameters"] = (*LOADED, *held)
     seen: tuple[str, ...] = ("payload",) if loads else ()
     if loads is None:
         # What a joint hangs below its target at the start tells what it carries.
@@ -132,7 +128,5 @@ def _horizon(recordings: Sequence[Recording]) -> float:
 
 def _stated(recordings: Sequence[Recording]) -> list[str] | None:
     """Links that carry something; None where some recording does not say."""
-    carried = [r.conditions.payloads for r in recordings]
-    if any(p is None for p in carried):
-        return None
-    return list(dict.fromkeys(link for p in carried if p for link, load in p.items() if load.mass))
+    unknown = any(r.conditions.payloads is None for r in recordings)
+    return None if unknown else stated_loads(recordings)

@@ -73,6 +73,11 @@ class Calibration(PrintsAsTables):
         """Which motions it learned from, was chosen by and tested on; {} where it was not split."""
         return (self.base or self).made_by.get("split", {})
 
+    @property
+    def ladder(self) -> list[dict[str, Any]]:
+        """What each rung of the ladder was worth (see `plans.ladder.Step`); [] without one."""
+        return self.made_by.get("ladder", [])
+
     def fold(self, k: int) -> Calibration:
         """The same, fitted without the k-th learning motion, for what chooses on that one."""
         if self.base is None:

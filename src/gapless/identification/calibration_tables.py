@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import numpy as np
 from rich.console import Group
 from rich.table import Table
@@ -9,6 +12,7 @@ from rich.text import Text
 
 from gapless.identification.calibration import Calibration
 from gapless.identification.estimate import Estimate
+from gapless.measurement.spans import FULL
 from gapless.printing import verdict_lines
 
 CORRELATED = 0.9
@@ -20,6 +24,7 @@ PAIRS_SHOWN = 5
 def calibration_tables(calibration: Calibration) -> Group:
     """Values with intervals, what is tied together, verdicts, notes."""
     parts: list = [_values(calibration, f"{calibration.robot}: identified parameters")]
+    parts += [_rungs(ladder)] if (ladder := calibration.ladder) else []
     parts += [Text(line, style="dim") for line in tied_pairs(calibration)]
     parts += verdict_lines(calibration.choose, calibration.test)
     parts += [Text(note, style="yellow") for note in calibration.notes]
@@ -47,6 +52,24 @@ def _values(calibration: Calibration, title: str) -> Table:
             style=None if e.identifiable else "dim",
         )
     return table
+
+
+def _rungs(ladder: Sequence[Mapping[str, Any]]) -> Table:
+    """The error after each rung of the ladder, and what was kept."""
+    horizons = list(ladder[0]["errors"])
+    table = Table(title="ladder: replay error on the choosing motions, rad", title_justify="left")
+    for name in ("rung", "parameters", *(_span(h) for h in horizons), ""):
+        table.add_column(name, justify="left" if name in ("rung", "") else "right")
+    for step in ladder:
+        errors = (f"{step['errors'][h]:.5f}" if h in step["errors"] else "-" for h in horizons)
+        verdict = "kept" if step["kept"] else step["why"]
+        count = str(step["parameters"] or "-")
+        table.add_row(step["rung"], count, *errors, verdict, style=None if step["kept"] else "dim")
+    return table
+
+
+def _span(horizon: str) -> str:
+    return "whole clips" if horizon == FULL else f"{float(horizon):g} s"
 
 
 def _digits(estimate: Estimate) -> int:

@@ -16,6 +16,7 @@ from gapless.identification.plans.fit_checkpoint import FitCheckpoint
 from gapless.identification.plans.fitter import Fitter
 from gapless.identification.plans.fleet import fleet
 from gapless.identification.plans.judging import Verdicts, verdicts_on
+from gapless.identification.plans.ladder import AUTO, Ladder
 from gapless.identification.plans.two_stage import is_loaded, one_stage, two_stage
 from gapless.identification.settings import IdentifySettings
 from gapless.progress import Watch
@@ -62,6 +63,11 @@ class _Question:
     loaded: Sequence[str] | None
 
     @property
+    def climbs(self) -> bool:
+        """Whether a ladder finds which parameters are free."""
+        return self.parameters == AUTO or tuple(self.parameters) == (AUTO,)
+
+    @property
     def names(self) -> list[str]:
         """Parameters of all stages."""
         stages = {"one-stage": [self.payload], "two-stage": [self.parameters, self.payload]}
@@ -105,7 +111,8 @@ def identify(
         data: recordings of the robot, with commands: a split of them, or all, which are then split
             as `Dataset.split` does.
         robot: the nominal robot.
-        parameters: sets, kinds or names; see `gapless.parameters.parameters_of`.
+        parameters: "auto" (a ladder: few shared parameters first, more as long as the choosing
+            motions improve), or sets, kinds or names; see `gapless.parameters.parameters_of`.
         plan: "per-joint" (quick pass joint by joint, then all together), "whole" (all together),
             "two-stage" (HALO: the robot from unloaded recordings, then what it carries from loaded
             ones), "one-stage" (its baseline: what it carries, on the nominal robot), "fleet" (many
@@ -126,15 +133,25 @@ def identify(
         raise unknown("plan", plan, PLANS)
     began = time.perf_counter()
     question = _Question(plan, parameters, payload, loaded)
+    if question.climbs and plan not in ("per-joint", "whole"):
+        raise GaplessError(
+            f"the plan {plan!r} needs to be told what to find; expected a set such as 'actuators' "
+            "(--set actuators), or another plan with 'auto'"
+        )
     split = as_split(data, stratum=question.is_loaded)
     fitter = Fitter(robot, settings or IdentifySettings(), FitCheckpoint(checkpoint), watch)
-    fitter.refuse_unknown_settings(question.names)
+    if not question.climbs:
+        fitter.refuse_unknown_settings(question.names)
     learn = list(split.learn)
     world = fitter.world(learn[0].rate)
     signs = sign_conventions.find_signs(learn, world) if find_signs else {}
     if signs:
         split = split.each(lambda part: [sign_conventions.with_signs(r, signs) for r in part])
-    found = replace(question.answer(fitter, split.learn), signs=signs)
+    if question.climbs:
+        whole, folds = Ladder(fitter, split).climb()
+        found = replace(whole, signs=signs, folds=folds)
+    else:
+        found = replace(question.answer(fitter, split.learn), signs=signs)
     found = _judged(found, split, fitter, question)
     found = replace(found, made_by=_made_by(found, question, split, fitter.settings, began))
     chosen = [c.choose for c in (found, found.loaded) if c is not None and c.choose]
@@ -154,7 +171,9 @@ def _judged(found: Calibration, split: Split, fitter: Fitter, question: _Questio
     if split.cross_validated:
         motions = split.motions["learn"]
         pairs = list(zip(motions, split.folds, strict=True))
-        folds = [question.answer(fitter.without(m), fold.learn) for m, fold in pairs]
+        folds = list(found.folds) or [
+            question.answer(fitter.without(m), fold.learn) for m, fold in pairs
+        ]
         chosen = Verdicts.mean(
             [on(f.choose, [m], c) for (m, f), c in zip(pairs, folds, strict=True)]
         )

@@ -167,13 +167,16 @@ def _without_side(name: str) -> str:
 
 
 def _motor(robot: Robot, kind: Kind, joint: str) -> tuple[float, ...]:
-    """Joints whose limits and rotor inertia agree have the same motor."""
+    """Joints whose limits and rotor inertia agree have the same motor.
+
+    Where no limit is stated, equal gains must do.
+    """
     if kind.place != JOINT:
         raise GaplessError(f"{kind.name} belongs to links, which have no motors; use @sides")
     column = robot.joints.index(joint)
-    return tuple(
-        float(getattr(robot.joints, f)[column]) for f in ("effort", "velocity", "armature")
-    )
+    limited = bool(np.isfinite(robot.joints.effort[column]))
+    told = ("effort", "velocity", "armature", *(() if limited else ("kp", "kd")))
+    return tuple(np.nan_to_num(getattr(robot.joints, f)[column], nan=-1.0).item() for f in told)
 
 
 def _shared(

@@ -54,3 +54,11 @@ def angle_between(first_wxyz: np.ndarray, second_wxyz: np.ndarray) -> np.ndarray
     """Angle in radians, 0 to pi, of the turn from one orientation to the other."""
     turn = mul(conj(first_wxyz), second_wxyz)
     return 2 * np.arctan2(np.linalg.norm(turn[..., 1:], axis=-1), np.abs(turn[..., 0]))
+
+
+def rotation_vector(quat_wxyz: np.ndarray) -> np.ndarray:
+    """(..., 3) axis times angle of unit quaternions, the short way round."""
+    quat = np.where(quat_wxyz[..., :1] < 0, -quat_wxyz, quat_wxyz)
+    sine = np.linalg.norm(quat[..., 1:], axis=-1, keepdims=True)
+    angle = 2 * np.arctan2(sine, quat[..., :1])
+    return quat[..., 1:] * np.where(sine > 1e-9, angle / np.maximum(sine, 1e-9), 2.0)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gapless.corrections.linearised.tangent import quaternion, rotation_vector
+from gapless.corrections.linearised.tangent import quaternion
+from gapless.robots.rotations import rotation_vector
 
 
 def test_vectors_and_quaternions_are_inverse() -> None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from gapless.robots import Robot
-from gapless.robots.rotations import conj, mul, normalise
+from gapless.robots.rotations import conj, mul, normalise, rotation_vector
 from gapless.worlds.world import State
 
 
@@ -58,14 +58,6 @@ def moved(state: State, by: np.ndarray) -> State:
         base_lin_vel_w=state.base_lin_vel_w + by[..., half : half + 3],
         base_ang_vel_b=state.base_ang_vel_b + by[..., half + 3 : half + 6],
     )
-
-
-def rotation_vector(quat_wxyz: np.ndarray) -> np.ndarray:
-    """(..., 3) axis times angle of unit quaternions, the short way round."""
-    quat = np.where(quat_wxyz[..., :1] < 0, -quat_wxyz, quat_wxyz)
-    sine = np.linalg.norm(quat[..., 1:], axis=-1, keepdims=True)
-    angle = 2 * np.arctan2(sine, quat[..., :1])
-    return quat[..., 1:] * np.where(sine > 1e-9, angle / np.maximum(sine, 1e-9), 2.0)
 
 
 def quaternion(vector: np.ndarray) -> np.ndarray:

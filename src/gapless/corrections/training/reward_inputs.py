@@ -7,10 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
-from gapless.corrections.linearised.tangent import moved, rotation_vector
+from gapless.corrections.linearised.tangent import moved
 from gapless.robots import Robot
 from gapless.robots.kinematics import Kinematics
-from gapless.robots.rotations import conj, mul, rotate
+from gapless.robots.rotations import conj, mul, rotate, rotation_vector
 from gapless.worlds.world import State
 
 GLIMPSE = 1e-4

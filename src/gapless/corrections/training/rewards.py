@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gapless.corrections.linearised.tangent import rotation_vector
 from gapless.corrections.training.reward_inputs import Bodies, RewardInputs
-from gapless.robots.rotations import conj, mul
+from gapless.robots.rotations import conj, mul, rotation_vector
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from gapless.errors import unknown
 from gapless.identification.calibration import Calibration
 from gapless.identification.plans.fit_checkpoint import FitCheckpoint
@@ -61,12 +63,13 @@ class Fitter:
         parameters: str | Sequence[str] | Sequence[Parameter],
         stage: str = "fit",
         quick_start: bool = True,
+        start: Sequence[float] | None = None,
     ) -> Fit:
-        """Fit parameters to recordings in a world."""
+        """Fit parameters to recordings in a world, from these values or as the settings say."""
         settings = self.settings
         problem = problem_of(settings, recordings, world, self.parameters(world, parameters))
-        begin = None
-        if settings.begin == "torque":
+        begin = None if start is None else problem.z_of(np.array(start))
+        if start is None and settings.begin == "torque":
             begin = problem.z_of(values_from_torque(recordings, world.robot, problem.parameters))
         return fit(
             problem,
@@ -101,10 +104,11 @@ class Fitter:
         stage: str = "fit",
         quick_start: bool = True,
         world: MujocoWorld | None = None,
+        start: Sequence[float] | None = None,
     ) -> Calibration:
         """One fit."""
         world = world or self.world(recordings[0].rate)
-        return self.described(self.fit(recordings, world, parameters, stage, quick_start))
+        return self.described(self.fit(recordings, world, parameters, stage, quick_start, start))
 
     def refuse_unknown_settings(self, names: Sequence[str]) -> None:
         """Bounds, priors and boxes must be of something that one of the stages looks for."""

@@ -131,8 +131,8 @@ def fit(
 
 
 def _per_joint(problem: Problem) -> bool:
-    """Whether moving the figures of all joints together saves replays."""
-    return problem.objective == "joints" and len(problem.moved_together()) < 0.7 * len(problem)
+    """Whether moving the parameters of all joints together saves replays."""
+    return problem.objective == "joints" and problem.quick_share < 0.7
 
 
 def _first_pass(problem: Problem, start: np.ndarray, report: Callable) -> Iterate:

@@ -13,6 +13,7 @@ import numpy as np
 
 from gapless.errors import GaplessError, unknown
 from gapless.identification.problem.free_starts import StartFilter, start_filter
+from gapless.identification.problem.grouping import PROBES, Group, Grouping, grouping_of
 from gapless.identification.problem.linearisation import Linear
 from gapless.identification.problem.losses import LOSSES
 from gapless.identification.problem.residuals import RESIDUALS
@@ -169,6 +170,7 @@ class Problem:
         self.lower = np.array([p.z_of(p.lower) for p in parameters])
         self.upper = np.array([p.z_of(p.upper) for p in parameters])
         self._step = np.array([p.step / p.prior_std for p in parameters])
+        self._grouping: Grouping | None = None
         self.boxes = boxes
 
     def rms(self, residuals: np.ndarray) -> float:
@@ -183,43 +185,63 @@ class Problem:
         Args:
             z: (P,) the point.
             residual: (n, R) there, where it is known.
-            own: move one kind of figure of all joints together and take each joint's change to
-                come from its own figure: a good guess in a fraction of the time.
+            own: move one kind of parameter of all joints together and take each joint's change to
+                come from its own: a good guess in a fraction of the time.
         """
-        own = own and self.objective == "joints"  # a body moves with many joints
-        groups = self.moved_together() if own else [[i] for i in range(len(self))]
-        there = (self.lower <= z + self._step) & (z + self._step <= self.upper)
-        delta = np.where(there, self._step, -self._step)
-        points = np.tile(z, (len(groups), 1))
-        for row, group in enumerate(groups):
-            points[row, group] += delta[group]
+        delta = self._deltas(z)
+        # A body moves with many joints.
+        grouping = self._own_joints() if own and self.objective == "joints" else self._grouped(z)
+        points = _moved(z, delta, grouping.groups)
         points = points if residual is not None else np.vstack([z, points])
         found = self.residuals(points)
         base, moved = (found[0], found[1:]) if residual is None else (residual, found)
         slope = np.zeros((*base.shape, len(self)))
-        for row, group in enumerate(groups):
-            change = moved[row] - base
-            for i in group:
-                slope[..., i] = self._attributed(change, i, len(group) > 1) / delta[i]
+        for group, there in zip(grouping.groups, moved, strict=True):
+            shares = grouping.shares(group, self._residuals.columns)
+            for i, share in zip(group, shares, strict=True):
+                slope[..., i] = (there - base) * share / delta[i]
         return Linear(z, base, slope, self.loss.weight(base**2))
 
-    def _attributed(self, change: np.ndarray, i: int, shared: bool) -> np.ndarray:
-        joint = self.parameters[i].joint
-        if not shared or joint is None:
-            return change
-        only = np.zeros(
-            (change.shape[1] // len(self.world.robot.joints), len(self.world.robot.joints))
-        )
-        only[:, self.world.robot.joints.index(joint)] = 1.0
-        return change * only.ravel()
+    def _deltas(self, z: np.ndarray) -> np.ndarray:
+        """(P,) steps of finite differences, inwards at a bound."""
+        there = (self.lower <= z + self._step) & (z + self._step <= self.upper)
+        return np.where(there, self._step, -self._step)
 
-    def moved_together(self) -> list[list[int]]:
-        """Parameters whose replays the quick slopes share: one kind of figure of all joints."""
+    def _grouped(self, z: np.ndarray) -> Grouping:
+        """Parameters that may share a replay, measured once where that saves replays."""
+        few = len(self.windows) < 3 * PROBES or len(self) < PROBES
+        if self._grouping is None and not few:
+            some = np.linspace(0, len(self.windows) - 1, PROBES).round().astype(int)
+            probe = self.on(self.windows[some])
+            found = probe.residuals(np.vstack([z, z + np.diag(self._deltas(z))]))
+            self._grouping = grouping_of(found[1:] - found[0], self._residuals.columns)
+        return self._grouping or Grouping.single(len(self))
+
+    def _own_joints(self) -> Grouping:
+        """One kind of parameter of all joints together, each taken to move its own joint alone."""
+        joints = self.world.robot.joints
+        response = np.ones((len(self), self._residuals.columns.max() + 1))
         groups: dict[str, list[int]] = {}
         for i, p in enumerate(self.parameters):
-            alone = p.joint is None or p.joint not in self.world.robot.joints.names
+            alone = p.joint is None or p.joint not in joints.names
             groups.setdefault(p.name if alone else p.kind, []).append(i)
-        return list(groups.values())
+            if not alone:
+                response[i] = 0.0
+                response[i, joints.index(p.joint)] = 1.0  # type: ignore[arg-type]
+        return Grouping(tuple(map(tuple, groups.values())), response)
+
+    @property
+    def quick_share(self) -> float:
+        """Replays of the quick slopes, as a share of those of one a parameter."""
+        return len(self._own_joints().groups) / len(self)
+
+
+def _moved(z: np.ndarray, delta: np.ndarray, groups: Sequence[Group]) -> np.ndarray:
+    """(k, P) the point with the parameters of each group moved."""
+    points = np.tile(z, (len(groups), 1))
+    for row, group in enumerate(groups):
+        points[row, list(group)] += delta[list(group)]
+    return points
 
 
 def _finds_loads(parameters: Sequence[Parameter]) -> bool:

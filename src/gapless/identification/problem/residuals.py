@@ -10,7 +10,14 @@ import numpy as np
 from gapless.errors import ModelError
 from gapless.measurement.windows import Windows
 from gapless.robots import Kinematics, Robot, TrackingPoint
+from gapless.robots.rotations import conj, mul, rotation_vector
 from gapless.worlds.world import State, Trajectory
+
+BASE_LENGTH = 0.3
+"""Metres that the base is off which count as one radian of a joint."""
+
+BASE_WEIGHT = 2.0
+"""How much more each number of the base counts than a joint: all joints hang on it."""
 
 UPPER_WEIGHT = 3.0
 """How much more a body of the upper body counts (HALO's alpha; the paper does not give it)."""
@@ -25,23 +32,45 @@ class Residuals(Protocol):
     count: float
     """Readings of all windows that are compared."""
 
+    columns: np.ndarray
+    """(R,) what each error is of: a joint, a number of the base, a coordinate of a body."""
+
     def __call__(self, played: Trajectory) -> np.ndarray:
         """(k, n, R) errors of (k, n, T, ...) replays, NaN after a divergence."""
         ...
 
 
 class JointErrors:
-    """Simulated minus recorded joint angles, rad."""
+    """Simulated minus recorded joint angles, rad; after them the base, where it was logged."""
 
     def __init__(self, robot: Robot, windows: Windows) -> None:
-        self._real, self._weight = windows.real.q, windows.weight
-        self.count = float(self._weight.sum())
+        self._real, self._weight = windows.real, windows.weight
+        self._base = windows.base_weight * float(robot.mount == "free")
+        used = (self._weight > 0).any(axis=-1).sum(axis=-1)
+        self.count = float(self._weight.sum() + 6 * (used * (self._base > 0)).sum())
+        steps, joints = self._weight.shape[1:]
+        parts = [np.tile(np.arange(joints), steps)]
+        parts += [np.tile(joints + np.arange(6), steps)] if self._base.any() else []
+        self.columns = np.concatenate(parts)
 
     def __call__(self, played: Trajectory) -> np.ndarray:
-        """(k, n, T·J)."""
-        errors = np.where(self._weight > 0, played.q - self._real, 0.0) * self._weight
-        errors = np.where(played.valid[..., None], errors, np.nan)
-        return errors.reshape(*errors.shape[:2], -1)
+        """(k, n, T·J), or (k, n, T·J + T·6) with the base."""
+        errors = np.where(self._weight > 0, played.q - self._real.q, 0.0) * self._weight
+        parts = [errors, self._of_base(played)] if self._base.any() else [errors]
+        valid = played.valid[..., None]
+        flat = [np.where(valid, p, np.nan).reshape(*p.shape[:2], -1) for p in parts]
+        return np.concatenate(flat, axis=-1)
+
+    def _of_base(self, played: Trajectory) -> np.ndarray:
+        """(k, n, T, 6) how far the base is off and how much it is turned."""
+        real = self._real
+        assert played.base_pos is not None and real.base_pos is not None
+        assert played.base_quat_wxyz is not None and real.base_quat_wxyz is not None
+        away = (played.base_pos - real.base_pos) / BASE_LENGTH
+        turned = rotation_vector(mul(conj(real.base_quat_wxyz), played.base_quat_wxyz))
+        errors = BASE_WEIGHT * np.concatenate([away, turned], axis=-1)
+        used = (self._weight > 0).any(axis=-1) & (self._base > 0)[:, None]
+        return np.where(used[..., None], errors, 0.0)
 
 
 class BodyErrors:
@@ -59,6 +88,7 @@ class BodyErrors:
         # A reading that is missing leaves the whole pose unknown.
         self._usable = np.asarray((windows.weight > 0).all(axis=-1))
         self.count = float(self._usable.sum() * (3 * weights.sum()))
+        self.columns = np.tile(np.arange(3 * len(points)), windows.steps)
 
     def _place(self, state: State) -> np.ndarray:
         """(..., P, 3) of states with any leading axes."""

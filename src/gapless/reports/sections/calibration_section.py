@@ -10,8 +10,9 @@ from gapless.closing import Run
 from gapless.closing.run import CALIBRATION
 from gapless.identification import Calibration
 from gapless.identification.estimate import Estimate
+from gapless.measurement.spans import FULL
 from gapless.parameters import KINDS
-from gapless.reports.figures import heat, intervals
+from gapless.reports.figures import bars, heat, intervals
 
 MOST = 80
 """Parameters in the matrix of correlations: those that correlate most."""
@@ -33,14 +34,27 @@ def data(run: Run) -> dict[str, Any] | None:
     if len(told) > 1:
         names = [found.estimates[i].name for i in told]
         figures["calibration-correlation"] = _correlation(names, matrix)
+    if found.ladder:
+        figures["calibration-ladder"] = _ladder(found.ladder)
     return {
         "figures": figures,
         "kept": run.keeps("identified"),
+        "ladder": found.ladder,
         "kinds": {kind: KINDS[kind].unit for kind in kinds},
         "rows": [_row(e) for e in found.estimates],
         "notes": list(found.notes),
         "beyond": list(found.beyond_mjcf()),
     }
+
+
+def _ladder(steps: list[dict[str, Any]]) -> dict[str, Any]:
+    """The error of the choosing motions after each rung, by horizon."""
+    horizons = {h: h if h == FULL else f"{float(h):g} s" for h in steps[0]["errors"]}
+    series = {
+        label: {s["rung"] + ("" if s["kept"] else " (not kept)"): s["errors"].get(h) for s in steps}
+        for h, label in horizons.items()
+    }
+    return bars(series, "replay error, rad")
 
 
 def _intervals(kind: str, told: list[Estimate]) -> dict[str, Any]:

@@ -1,0 +1,223 @@
+"""A ladder of models: more parameters, rung by rung, as long as the choosing motions improve."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+
+import numpy as np
+
+from gapless.errors import GaplessError
+from gapless.identification.calibration import Calibration
+from gapless.identification.estimate import nominal_figures
+from gapless.identification.plans.fitter import Fitter
+from gapless.identification.plans.rungs import Rung, rungs_for
+from gapless.measurement.judge import replay_error
+from gapless.measurement.spans import FULL, Horizon
+from gapless.parameters import Parameter
+from gapless.recordings.recording import Recording, Recordings
+from gapless.recordings.split import Fold, Split
+from gapless.robots import Robot
+from gapless.verdict import LEAST_GAIN
+from gapless.worlds.effects import Effects
+
+AUTO = "auto"
+"""The name that people type for the set that a ladder finds."""
+
+TOLERANCE = 2e-3
+"""A rung is fitted until a step lowers its cost by less than this share."""
+
+WITHIN = 0.5
+"""How much joints of a kind differ, as a share of what is unknown of the kind."""
+
+Names = Mapping[str, tuple[str, ...]]
+"""Kind -> the parameters of that kind that are free."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """What came of a rung.
+
+    Attributes:
+        rung: its name; "nominal" is the ground.
+        parameters: that are free on it.
+        errors: replay error on the choosing motions, rad, by horizon.
+        kept: whether the ladder goes on from it.
+        why: it is not.
+    """
+
+    rung: str
+    parameters: int
+    errors: dict[str, float]
+    kept: bool = True
+    why: str = ""
+
+    def gain_over(self, other: Step) -> float:
+        """Share of the other's error that is gone, over all horizons alike."""
+        shares = [self.errors[h] / other.errors[h] for h in self.errors if other.errors[h] > 0]
+        return 1 - float(np.mean(shares)) if shares else 0.0
+
+
+class Ladder:
+    """Climbs on every fold at once: a rung is kept where it helps what its fold did not see.
+
+    Args:
+        fitter: makes the fits.
+        split: of the recordings; without a fold nothing can choose, and all rungs are kept out
+            but the first.
+    """
+
+    def __init__(self, fitter: Fitter, split: Split) -> None:
+        self.fitter, self.split = _quick(fitter), split
+        learn = list(split.learn)
+        self.rungs = rungs_for(fitter.robot, learn)
+        self.folds = list(split.folds) or [Fold(split.learn, ())]
+        horizon = fitter.settings.horizon
+        longer: Horizon = FULL
+        if fitter.robot.mount == "free" and not isinstance(horizon, str):
+            longer = 2 * horizon  # on a floor, whole clips soon are falls
+        self.horizons = tuple(dict.fromkeys([horizon, longer]))
+
+    def climb(self) -> tuple[Calibration, tuple[Calibration, ...]]:
+        """The calibration of all that teaches, and where motions choose in turn that of each fold.
+
+        The steps are in its `made_by`.
+        """
+        names: Names = {}
+        below: list[Calibration | None] = [None] * len(self.folds)
+        steps = [Step("nominal", 0, self._errors(below))]
+        here, kept = steps[0], []
+        for rung in self.rungs:
+            step, found = self._tried(rung, names, below, here)
+            steps.append(step)
+            if step.kept:
+                names, below, here = rung.on(names), found, step
+                kept.append(rung)
+        if not kept:  # to be looked at; whoever asked says whether it is kept
+            kept, below = [self.rungs[0]], self._fitted(self.rungs[0], {}, below)
+        whole = below[0] if not self.split.cross_validated else self._whole(kept)
+        assert whole is not None
+        whole = replace(whole, made_by={**whole.made_by, "ladder": [asdict(s) for s in steps]})
+        return whole, tuple(c for c in below if c) if self.split.cross_validated else ()
+
+    def _tried(
+        self, rung: Rung, names: Names, below: Sequence[Calibration | None], here: Step
+    ) -> tuple[Step, list[Calibration | None]]:
+        """A rung fitted and judged; one that comes to nothing is said and left out."""
+        try:
+            found = self._fitted(rung, names, below)
+        except GaplessError as error:
+            return Step(rung.name, 0, {}, False, str(error)), []
+        count = len(found[0].estimates) if found[0] else 0
+        identifiable = sum(e.identifiable for e in found[0].estimates) if found[0] else 0
+        step = Step(rung.name, count, self._errors(found))
+        gain = step.gain_over(here)
+        if not self.split.folds:
+            first = here.rung == "nominal"
+            return replace(step, kept=first, why="" if first else "no motion could choose"), found
+        if gain < LEAST_GAIN or not identifiable:
+            return replace(step, kept=False, why=_why(gain)), found
+        return step, found
+
+    def _fitted(
+        self, rung: Rung, names: Names, below: Sequence[Calibration | None]
+    ) -> list[Calibration | None]:
+        """The rung on every fold."""
+        labels = self.split.motions["learn"] if self.split.cross_validated else ("",)
+        return [
+            _fit(self.fitter.without(m) if m else self.fitter, fold.learn, rung, names, start)
+            for m, fold, start in zip(labels, self.folds, below, strict=True)
+        ]
+
+    def _whole(self, rungs: Sequence[Rung]) -> Calibration:
+        """The rungs that were kept, fitted to all that teaches."""
+        names: Names = {}
+        found: Calibration | None = None
+        for rung in rungs:
+            found = _fit(self.fitter, self.split.learn, rung, names, found)
+            names = rung.on(names)
+        assert found is not None
+        return found
+
+    def _errors(self, calibrations: Sequence[Calibration | None]) -> dict[str, float]:
+        """Horizon -> replay error on what each fold did not see, averaged over folds."""
+        errors = {}
+        for horizon in self.horizons:
+            found = [
+                self._error(list(fold.choose), calibration, horizon)
+                for fold, calibration in zip(self.folds, calibrations, strict=True)
+                if len(fold.choose)
+            ]
+            errors[str(horizon)] = float(np.mean(found)) if found else 0.0
+        return errors
+
+    def _error(
+        self, clips: list[Recording], calibration: Calibration | None, horizon: Horizon
+    ) -> float:
+        robot = (None, None) if calibration is None else calibration.apply(self.fitter.robot)
+        return replay_error(clips, self.fitter.world(clips[0].rate, *robot), horizon)
+
+
+def _quick(fitter: Fitter) -> Fitter:
+    """The same, done with a fit a little earlier: a ladder has many."""
+    settings = fitter.settings
+    if settings.optimiser != "gauss-newton":
+        return fitter
+    options = {"tolerance": TOLERANCE, **settings.options}
+    return replace(fitter, settings=replace(settings, options=options))
+
+
+def _why(gain: float) -> str:
+    if gain >= 0:
+        return f"choosing motions: {gain:.1%} less error, too little to tell from chance"
+    return f"choosing motions: {-gain:.0%} more error"
+
+
+def _fit(
+    fitter: Fitter, learn: Recordings, rung: Rung, names: Names, below: Calibration | None
+) -> Calibration:
+    """A rung's parameters, from where the rung below left them."""
+    clips = list(learn)
+    world = fitter.world(clips[0].rate)
+    typed = [name for of_kind in rung.on(names).values() for name in of_kind]
+    parameters = fitter.parameters(world, typed)
+    values = [p.prior for p in parameters]
+    if below is not None:
+        parameters, values = _from_below(parameters, below, fitter.robot)
+    return fitter.calibration(
+        clips, parameters, stage=rung.name, quick_start=below is None, start=values
+    )
+
+
+def _from_below(
+    parameters: Sequence[Parameter], below: Calibration, robot: Robot
+) -> tuple[list[Parameter], list[float]]:
+    """Where to begin; a joint that shared its number before is expected near the shared one."""
+    known, figures = {e.name for e in below.estimates}, _figures(below)
+    found, values = [], []
+    for p, own in zip(parameters, nominal_figures(robot, Effects(), parameters), strict=True):
+        at = [
+            figures[p.kind, place] / (nominal if p.factor else 1.0)
+            for place, nominal in zip(p.places or ("",), own, strict=True)
+            if (p.kind, place) in figures
+        ]
+        value = min(max(float(np.mean(at)) if at else p.prior, p.lower), p.upper)
+        freed = bool(at) and p.name not in known
+        found.append(_expected_near(p, value) if freed else p)
+        values.append(value)
+    return found, values
+
+
+def _expected_near(parameter: Parameter, value: float) -> Parameter:
+    ratio = WITHIN * (value / parameter.prior if parameter.log else 1.0)
+    std, step = ratio * parameter.prior_std, ratio * parameter.step
+    return replace(parameter, prior=value, prior_std=std, step=step)
+
+
+def _figures(calibration: Calibration) -> dict[tuple[str, str], float]:
+    """(Kind, place) -> the number there."""
+    found = {}
+    for e in calibration.estimates:
+        for place, own in zip(e.parameter.places or ("",), e.nominal, strict=True):
+            found[e.parameter.kind, place] = e.value * own if e.parameter.factor else e.value
+    return found

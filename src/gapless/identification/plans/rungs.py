@@ -1,0 +1,83 @@
+"""The rungs of a ladder of models: what is freed, and in which order.
+
+Few parameters that many joints share come first: little data finds them, and what they explain
+nothing else has to. Later rungs free more; each is kept only where it helps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gapless.recordings.recording import Recording
+from gapless.robots import Robot
+
+_INERTIAL = ("mass", "com_x", "com_y", "com_z")
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One step of the ladder.
+
+    Attributes:
+        name: for people.
+        adds: kind -> parameters of it; they replace what an earlier rung had of that kind.
+    """
+
+    name: str
+    adds: Mapping[str, tuple[str, ...]]
+
+    def on(self, below: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+        """Kind -> parameters, with those of the rungs below."""
+        return {**below, **self.adds}
+
+
+def rungs_for(robot: Robot, recordings: Sequence[Recording]) -> tuple[Rung, ...]:
+    """The ladder that suits a robot and what was recorded of it."""
+    loaded = stated_loads(recordings)
+    # Loads bring motors to their limits, which a motor's strength scales with its gains.
+    gain = "strength" if loaded else "kp"
+    drive = (gain, "damping", "frictionloss", "armature")
+    first = [_rung("by motor type", *(f"{k}@motors" for k in drive), "delay@all")]
+    if robot.mount == "free":
+        # ASAP's set: the base, and one ratio for all gains.
+        root = (f"{kind}/root" for kind in _INERTIAL)
+        first.insert(0, _rung("base and gain ratios", *root, f"{gain}@all", "kd@all", "delay@all"))
+    return (
+        *first,
+        _rung("each joint", *drive),
+        *([_rung("held load", *_held(loaded))] if loaded else []),
+        _rung("encoder bias", "encoder_bias"),
+        _rung("load friction", "load_friction@motors"),
+        _rung("Stribeck friction", "stribeck_torque@motors"),
+        _rung("backlash", "backlash@motors"),
+        *([_rung("floor friction", "floor_friction")] if robot.mount == "free" else []),
+        *([_rung("torque limits", "effort@motors")] if _limited(robot) and not loaded else []),
+        *([] if loaded else [_rung("masses", *_INERTIAL)]),
+    )
+
+
+def _rung(name: str, *parameters: str) -> Rung:
+    adds: dict[str, tuple[str, ...]] = {}
+    for parameter in parameters:
+        kind = parameter.partition("@")[0].partition("/")[0]
+        adds[kind] = (*adds.get(kind, ()), parameter)
+    return Rung(name, adds)
+
+
+def _held(links: Sequence[str]) -> list[str]:
+    """A load sits at the mass centre of the link that holds it."""
+    return [f"{kind}/{link}" for link in links for kind in _INERTIAL]
+
+
+def _limited(robot: Robot) -> bool:
+    effort = robot.joints.effort[np.array(robot.joints.actuated)]
+    return bool((np.isfinite(effort) & (effort > 0)).all())
+
+
+def stated_loads(recordings: Sequence[Recording]) -> list[str]:
+    """Links that recordings say carry something."""
+    carried = [r.conditions.payloads or {} for r in recordings]
+    return list(dict.fromkeys(link for p in carried for link, load in p.items() if load.mass))

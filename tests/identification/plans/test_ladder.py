@@ -1,0 +1,105 @@
+"""A ladder of models: what helps is kept, what does not is not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from gapless.errors import GaplessError
+from gapless.identification import Calibration, IdentifySettings, identify
+from gapless.identification.plans.ladder import Step
+from gapless.identification.plans.rungs import rungs_for
+from gapless.recordings import Split
+from gapless.recordings.splitting import split_recordings
+from gapless.robots import Payload, Robot
+from gapless.worlds import Effects
+from hidden_pair import TRUTH, recorded
+
+QUICK = IdentifySettings(horizon=1.0, windows=20, physics_step=0.005)
+
+
+@pytest.fixture(scope="module")
+def pair() -> Robot:
+    """Shoulder lift and elbow of an SO-101."""
+    return Robot.load("so101", lock=["shoulder_pan", "wrist_flex", "wrist_roll", "gripper"])
+
+
+@pytest.fixture(scope="module")
+def climbed(pair: Robot) -> Calibration:
+    """A ladder on recordings of a robot with other gains and friction, and an encoder that errs."""
+    hidden = pair.with_joints(**{k: f * getattr(pair.joints, k) for k, f in TRUTH.items()})
+    bias = Effects(encoder_bias=np.array([0.03, 0.0]))
+    clips = recorded(hidden, [f"wave_{i}" for i in range(5)], effects=bias)
+    return identify(Split.of(clips[:3], clips[3:]), pair, "auto", settings=QUICK)
+
+
+def steps_of(calibration: Calibration) -> dict[str, Step]:
+    """Rung -> what came of it."""
+    return {s["rung"]: Step(**s) for s in calibration.ladder}
+
+
+def test_what_is_there_is_found(climbed: Calibration, pair: Robot) -> None:
+    """Gains, friction and the bias come back."""
+    assert climbed.choose is not None and climbed.choose.reduction > 0.9
+    low, high = climbed["encoder_bias/shoulder_lift"].interval
+    assert low < 0.03 < high and low > 0  # strongly correlated with its gain
+    robot, _ = climbed.apply(pair)
+    assert robot.joints.kp == pytest.approx(TRUTH["kp"] * pair.joints.kp, rel=0.03)
+    assert robot.joints.frictionloss == pytest.approx(
+        TRUTH["frictionloss"] * pair.joints.frictionloss, rel=0.1
+    )
+
+
+def test_only_rungs_that_help_are_kept(climbed: Calibration) -> None:
+    """Each kept rung lowers the error; backlash that is not there is not kept."""
+    steps = steps_of(climbed)
+    assert steps["by motor type"].kept and steps["encoder bias"].kept
+    assert not steps["backlash"].kept and "choosing motions" in steps["backlash"].why
+    kept = [s for s in steps.values() if s.kept]
+    for below, above in pairwise(kept):
+        assert above.gain_over(below) >= 0.01
+
+
+def test_the_table_shows_the_ladder(climbed: Calibration) -> None:
+    """People see what was kept and why."""
+    text = str(climbed)
+    assert "ladder" in text and "by motor type" in text and "kept" in text
+
+
+def test_a_file_keeps_the_ladder(climbed: Calibration) -> None:
+    """And so does the file."""
+    assert Calibration.from_dict(climbed.to_dict()).ladder == climbed.ladder
+
+
+def test_few_motions_choose_in_turn(pair: Robot) -> None:
+    """Cross-validated rungs, then all motions together."""
+    hidden = pair.with_joints(kp=1.3 * pair.joints.kp)
+    clips = recorded(hidden, [f"wave_{i}" for i in range(3)])
+    split = split_recordings(clips, test=0.0)
+    assert split.cross_validated
+    found = identify(split, pair, "auto", settings=QUICK)
+    assert len(found.folds) == len(split.folds)
+    assert found.choose is not None and found.choose.reduction > 0.7
+    robot, _ = found.apply(pair)
+    assert robot.joints.kp == pytest.approx(1.3 * pair.joints.kp, rel=0.03)
+
+
+def test_a_plan_of_stages_must_be_told_what_to_find(pair: Robot) -> None:
+    """Refused, with what to type."""
+    clips = recorded(pair, ["wave_0", "wave_1"])
+    with pytest.raises(GaplessError, match="--set actuators"):
+        identify(Split.of(clips[:1], clips[1:]), pair, "auto", plan="two-stage", settings=QUICK)
+
+
+def test_rungs_suit_what_was_recorded(pair: Robot) -> None:
+    """Loads and floors have rungs of their own."""
+    clips = recorded(pair, ["wave"])
+    loads = replace(clips[0].conditions, payloads={"gripper": Payload(0.3)})
+    names = [r.name for r in rungs_for(pair, [replace(clips[0], conditions=loads)])]
+    assert "held load" in names and "masses" not in names
+    free = Robot.load("g1", mount="free")
+    first = rungs_for(free, clips)[0]
+    assert first.adds["mass"] == ("mass/root",) and first.adds["kp"] == ("kp@all",)
