@@ -11,13 +11,13 @@ from gapless.cli import terminal
 from gapless.progress import Progress
 
 
-def shown(monkeypatch: pytest.MonkeyPatch, *events: Progress) -> str:
-    """What a terminal shows in the end."""
+def shown(monkeypatch: pytest.MonkeyPatch, *events: Progress, terminals: bool = True) -> str:
+    """What a terminal, or a pipe, shows in the end."""
     written = io.StringIO()
     monkeypatch.setattr(
         terminal,
         "Console",
-        lambda **_: Console(file=written, force_terminal=True, color_system=None, width=120),
+        lambda **_: Console(file=written, force_terminal=terminals, color_system=None, width=120),
     )
     with terminal.progress("closing") as show:
         for event in events:
@@ -43,3 +43,10 @@ def test_nothing_known_is_just_the_work(monkeypatch: pytest.MonkeyPatch) -> None
     assert terminal.described(Progress("")) == ""
     assert terminal.time_left(Progress("fit", 3)) == ""
     assert "closing:" not in shown(monkeypatch, Progress(""))
+
+
+def test_a_log_has_a_line_for_each_stage(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not one for each step: nobody reads a thousand lines."""
+    steps = [Progress("fit", k, 100, {"error": 0.5}) for k in range(50)]
+    text = shown(monkeypatch, *steps, Progress("judge"), terminals=False)
+    assert text.splitlines() == ["closing: fit, error 0.5 0 of 100", "closing: judge"]

@@ -12,6 +12,7 @@ from gapless.identification.calibration import Calibration
 from gapless.identification.plans.fit_checkpoint import FitCheckpoint
 from gapless.identification.plans.fitting import Fit, fit
 from gapless.identification.problem.posing import problem_of
+from gapless.identification.problem.problem import Slopes
 from gapless.identification.settings import IdentifySettings, matches
 from gapless.identification.torques.torque_start import values_from_torque
 from gapless.parameters import Parameter, parameters_of
@@ -64,6 +65,7 @@ class Fitter:
         stage: str = "fit",
         quick_start: bool = True,
         start: Sequence[float] | None = None,
+        known: Slopes | None = None,
     ) -> Fit:
         """Fit parameters to recordings in a world, from these values or as the settings say."""
         settings = self.settings
@@ -81,6 +83,7 @@ class Fitter:
             watch=self.watch,
             options=dict(settings.options),
             free_starts=settings.starts == "free",
+            known=known,
         )
 
     def parameters(
@@ -104,11 +107,10 @@ class Fitter:
         stage: str = "fit",
         quick_start: bool = True,
         world: MujocoWorld | None = None,
-        start: Sequence[float] | None = None,
     ) -> Calibration:
         """One fit."""
         world = world or self.world(recordings[0].rate)
-        return self.described(self.fit(recordings, world, parameters, stage, quick_start, start))
+        return self.described(self.fit(recordings, world, parameters, stage, quick_start))
 
     def refuse_unknown_settings(self, names: Sequence[str]) -> None:
         """Bounds, priors and boxes must be of something that one of the stages looks for."""

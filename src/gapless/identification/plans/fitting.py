@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from gapless.identification.optimisers.gauss_newton import Iterate, gauss_newton
 from gapless.identification.optimisers.minimising import minimise
 from gapless.identification.plans.fit_checkpoint import FitCheckpoint
 from gapless.identification.problem.linearisation import Linear
-from gapless.identification.problem.problem import ENCODER_NOISE, Problem
+from gapless.identification.problem.problem import ENCODER_NOISE, Problem, Slopes
 from gapless.identification.problem.uncertainty import Uncertainty, given_fixed, uncertainty
 from gapless.progress import Progress, Watch
 
@@ -34,6 +34,7 @@ class Fit:
         uncertainty: of z.
         iterations: of the optimiser.
         simulated_seconds: of all replays.
+        slopes: at the answer, for a fit of more parameters to the same windows.
     """
 
     problem: Problem
@@ -42,6 +43,7 @@ class Fit:
     uncertainty: Uncertainty
     iterations: int
     simulated_seconds: float
+    slopes: Slopes = field(default_factory=dict, repr=False)
 
     @property
     def values(self) -> np.ndarray:
@@ -78,6 +80,7 @@ def fit(
     watch: Watch | None = None,
     options: dict | None = None,
     free_starts: bool = False,
+    known: Slopes | None = None,
 ) -> Fit:
     """Minimise a problem, then judge the result.
 
@@ -91,6 +94,8 @@ def fit(
         watch: told the error after every iteration.
         options: of the optimiser.
         free_starts: let the starts err within what reading them allows, once the rest is found.
+        known: slopes near the start that an earlier fit to the same windows found: a rough fit,
+            which forms only those that are missing, and none of them twice.
     """
     checkpoint = (checkpoint or FitCheckpoint(None)).asking(optimiser, options, free_starts, start)
     kept = checkpoint.stage(stage, problem)
@@ -114,14 +119,16 @@ def fit(
         if linear is not None and scaled.noise > STEADY * problem.noise:
             break
         more: dict = {"refreshes": 1} if optimiser == "gauss-newton" else {}
-        if linear is not None:
+        if linear is None and known is not None and more:
+            more = {"linear": scaled.linearised(best, known=known), "refreshes": 0}
+        elif linear is not None:
             more = {"linear": linear.scaled(problem.noise / scaled.noise), "refreshes": 0}
         found = minimise(optimiser, scaled, best, report=report, **(options or {}), **more)
         problem, best, linear = scaled, found.z, found.linear
         iterations += found.iteration
         if linear is None:  # only Gauss-Newton goes on cheaply from where it was
             break
-    sharp = linear if found.fresh else None
+    sharp = linear if found.fresh or known is not None else None
     for _ in range(2 if free_starts else 0):  # again at the better point
         problem = _with_seen_noise(problem.with_free_starts(best), best)
         found = gauss_newton(problem, best, report=report)
@@ -172,6 +179,7 @@ def _judged(
         again = gauss_newton(part, z[identifiable], linear=linear.only(identifiable), refreshes=0)
         z[identifiable], iterations = again.z, iterations + again.iteration
         known = given_fixed(known, uncertainty(part, again.linear or linear.only(identifiable)))
+    slopes = problem.slopes(linear)
     residual = problem.residuals(z[None])[0]
     error = problem.rms(residual)
     cost = float(problem.costs_of(z[None], residual[None])[0])
@@ -185,7 +193,8 @@ def _judged(
         done=True,
     )
     checkpoint.keep(stage, whole, done)
-    return Fit(problem, z, error, known, iterations, problem.simulator.simulated_seconds)
+    seconds = problem.simulator.simulated_seconds
+    return Fit(problem, z, error, known, iterations, seconds, slopes)
 
 
 def _finished(problem: Problem, kept: Iterate, free_starts: bool) -> Fit:
@@ -193,9 +202,11 @@ def _finished(problem: Problem, kept: Iterate, free_starts: bool) -> Fit:
     z, identifiable = kept.z, np.array(kept.identifiable)
     problem = problem.with_noise(kept.noise)
     problem = problem.with_free_starts(z) if free_starts else problem
-    known = replace(uncertainty(problem, problem.linearised(z)), identifiable=identifiable)
+    linear = problem.linearised(z)
+    known = replace(uncertainty(problem, linear), identifiable=identifiable)
     if identifiable.any() and not identifiable.all():
         part = problem.only(identifiable, z)
         known = given_fixed(known, uncertainty(part, part.linearised(z[identifiable])))
     seconds = problem.simulator.simulated_seconds
-    return Fit(problem, z, kept.error, known, kept.iteration, seconds)
+    slopes = problem.slopes(linear)
+    return Fit(problem, z, kept.error, known, kept.iteration, seconds, slopes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
 
@@ -12,10 +12,11 @@ from gapless.identification.calibration import Calibration
 from gapless.identification.estimate import nominal_figures
 from gapless.identification.plans.fitter import Fitter
 from gapless.identification.plans.rungs import Rung, rungs_for
+from gapless.identification.problem.problem import Slopes
 from gapless.measurement.judge import replay_error
 from gapless.measurement.spans import FULL, Horizon
 from gapless.parameters import Parameter
-from gapless.recordings.recording import Recording, Recordings
+from gapless.recordings.recording import Recordings
 from gapless.recordings.split import Fold, Split
 from gapless.robots import Robot
 from gapless.verdict import LEAST_GAIN
@@ -58,19 +59,26 @@ class Step:
         return 1 - float(np.mean(shares)) if shares else 0.0
 
 
+@dataclass(frozen=True)
+class Foothold:
+    """Where a fold stands on the ladder: what it found, and the slopes there."""
+
+    calibration: Calibration | None = None
+    slopes: Slopes = field(default_factory=dict, repr=False)
+
+
 class Ladder:
     """Climbs on every fold at once: a rung is kept where it helps what its fold did not see.
 
     Args:
         fitter: makes the fits.
-        split: of the recordings; without a fold nothing can choose, and all rungs are kept out
-            but the first.
+        split: of the recordings; without a fold nothing can choose, and only the first rung is
+            climbed.
     """
 
     def __init__(self, fitter: Fitter, split: Split) -> None:
-        self.fitter, self.split = _quick(fitter), split
-        learn = list(split.learn)
-        self.rungs = rungs_for(fitter.robot, learn)
+        self.fitter, self.split = fitter, split
+        self.rungs = rungs_for(fitter.robot, list(split.learn))
         self.folds = list(split.folds) or [Fold(split.learn, ())]
         horizon = fitter.settings.horizon
         longer: Horizon = FULL
@@ -84,7 +92,7 @@ class Ladder:
         The steps are in its `made_by`.
         """
         names: Names = {}
-        below: list[Calibration | None] = [None] * len(self.folds)
+        below = [Foothold()] * len(self.folds)
         steps = [Step("nominal", 0, self._errors(below))]
         here, kept = steps[0], []
         for rung in self.rungs:
@@ -95,33 +103,38 @@ class Ladder:
                 kept.append(rung)
         if not kept:  # to be looked at; whoever asked says whether it is kept
             kept, below = [self.rungs[0]], self._fitted(self.rungs[0], {}, below)
-        whole = below[0] if not self.split.cross_validated else self._whole(kept)
-        assert whole is not None
+        whole = self._whole(kept, below)
         whole = replace(whole, made_by={**whole.made_by, "ladder": [asdict(s) for s in steps]})
-        return whole, tuple(c for c in below if c) if self.split.cross_validated else ()
+        folds = tuple(f.calibration for f in below if f.calibration)
+        return whole, folds if self.split.cross_validated else ()
 
     def _tried(
-        self, rung: Rung, names: Names, below: Sequence[Calibration | None], here: Step
-    ) -> tuple[Step, list[Calibration | None]]:
+        self, rung: Rung, names: Names, below: Sequence[Foothold], here: Step
+    ) -> tuple[Step, list[Foothold]]:
         """A rung fitted and judged; one that comes to nothing is said and left out."""
         try:
             found = self._fitted(rung, names, below)
         except GaplessError as error:
             return Step(rung.name, 0, {}, False, str(error)), []
-        count = len(found[0].estimates) if found[0] else 0
-        identifiable = sum(e.identifiable for e in found[0].estimates) if found[0] else 0
-        step = Step(rung.name, count, self._errors(found))
-        gain = step.gain_over(here)
-        if not self.split.folds:
-            first = here.rung == "nominal"
-            return replace(step, kept=first, why="" if first else "no motion could choose"), found
-        if gain < LEAST_GAIN or not identifiable:
-            return replace(step, kept=False, why=_why(gain)), found
-        return step, found
+        estimates = [e for f in found if f.calibration for e in f.calibration.estimates]
+        step = Step(rung.name, len(estimates) // len(found), self._errors(found))
+        why = self._doubt(step, here, any(e.identifiable for e in estimates))
+        return replace(step, kept=not why, why=why), found
 
-    def _fitted(
-        self, rung: Rung, names: Names, below: Sequence[Calibration | None]
-    ) -> list[Calibration | None]:
+    def _doubt(self, step: Step, here: Step, identifiable: bool) -> str:
+        """Why a rung is not kept; nothing where it is."""
+        if not self.split.folds:
+            return "" if here.rung == "nominal" else "no motion could choose"
+        if not identifiable:
+            return "none of its parameters is identifiable"
+        gain = step.gain_over(here)
+        if gain >= LEAST_GAIN:
+            return ""
+        if gain >= 0:
+            return f"choosing motions: {gain:.1%} less error, too little to tell from chance"
+        return f"choosing motions: {-gain:.0%} more error"
+
+    def _fitted(self, rung: Rung, names: Names, below: Sequence[Foothold]) -> list[Foothold]:
         """The rung on every fold."""
         labels = self.split.motions["learn"] if self.split.cross_validated else ("",)
         return [
@@ -129,33 +142,31 @@ class Ladder:
             for m, fold, start in zip(labels, self.folds, below, strict=True)
         ]
 
-    def _whole(self, rungs: Sequence[Rung]) -> Calibration:
-        """The rungs that were kept, fitted to all that teaches."""
+    def _whole(self, rungs: Sequence[Rung], below: Sequence[Foothold]) -> Calibration:
+        """The rungs that were kept, fitted to all that teaches; the last fit is a careful one."""
         names: Names = {}
-        found: Calibration | None = None
+        here = Foothold() if self.split.cross_validated else below[0]
         for rung in rungs:
-            found = _fit(self.fitter, self.split.learn, rung, names, found)
+            if self.split.cross_validated:
+                here = _fit(self.fitter, self.split.learn, rung, names, here)
             names = rung.on(names)
-        assert found is not None
-        return found
+        last = _fit(self.fitter, self.split.learn, Rung("all together", {}), names, here, True)
+        assert last.calibration is not None
+        return last.calibration
 
-    def _errors(self, calibrations: Sequence[Calibration | None]) -> dict[str, float]:
+    def _errors(self, footholds: Sequence[Foothold]) -> dict[str, float]:
         """Horizon -> replay error on what each fold did not see, averaged over folds."""
+        pairs = list(zip(self.folds, footholds, strict=True))
         errors = {}
         for horizon in self.horizons:
-            found = [
-                self._error(list(fold.choose), calibration, horizon)
-                for fold, calibration in zip(self.folds, calibrations, strict=True)
-                if len(fold.choose)
-            ]
+            found = [self._error(fold, at, horizon) for fold, at in pairs if len(fold.choose)]
             errors[str(horizon)] = float(np.mean(found)) if found else 0.0
         return errors
 
-    def _error(
-        self, clips: list[Recording], calibration: Calibration | None, horizon: Horizon
-    ) -> float:
-        robot = (None, None) if calibration is None else calibration.apply(self.fitter.robot)
-        return replay_error(clips, self.fitter.world(clips[0].rate, *robot), horizon)
+    def _error(self, fold: Fold, at: Foothold, horizon: Horizon) -> float:
+        clips, fitter = list(fold.choose), self.fitter
+        robot = at.calibration.apply(fitter.robot) if at.calibration else (None, None)
+        return replay_error(clips, fitter.world(clips[0].rate, *robot), horizon)
 
 
 def _quick(fitter: Fitter) -> Fitter:
@@ -167,33 +178,39 @@ def _quick(fitter: Fitter) -> Fitter:
     return replace(fitter, settings=replace(settings, options=options))
 
 
-def _why(gain: float) -> str:
-    if gain >= 0:
-        return f"choosing motions: {gain:.1%} less error, too little to tell from chance"
-    return f"choosing motions: {-gain:.0%} more error"
-
-
 def _fit(
-    fitter: Fitter, learn: Recordings, rung: Rung, names: Names, below: Calibration | None
-) -> Calibration:
+    fitter: Fitter,
+    learn: Recordings,
+    rung: Rung,
+    names: Names,
+    below: Foothold,
+    careful: bool = False,
+) -> Foothold:
     """A rung's parameters, from where the rung below left them."""
     clips = list(learn)
     world = fitter.world(clips[0].rate)
     typed = [name for of_kind in rung.on(names).values() for name in of_kind]
     parameters = fitter.parameters(world, typed)
-    values = [p.prior for p in parameters]
-    if below is not None:
-        parameters, values = _from_below(parameters, below, fitter.robot)
-    return fitter.calibration(
-        clips, parameters, stage=rung.name, quick_start=below is None, start=values
+    values: list[float] | None = None
+    if below.calibration is not None:
+        parameters, values = _from_below(parameters, below.calibration, fitter.robot)
+    found = (fitter if careful else _quick(fitter)).fit(
+        clips,
+        world,
+        parameters,
+        stage=rung.name,
+        quick_start=values is None,
+        start=values,
+        known=None if careful or values is None else below.slopes,
     )
+    return Foothold(fitter.described(found), found.slopes)
 
 
 def _from_below(
     parameters: Sequence[Parameter], below: Calibration, robot: Robot
 ) -> tuple[list[Parameter], list[float]]:
     """Where to begin; a joint that shared its number before is expected near the shared one."""
-    known, figures = {e.name for e in below.estimates}, _figures(below)
+    known, figures = {e.name: e.parameter for e in below.estimates}, _figures(below)
     found, values = [], []
     for p, own in zip(parameters, nominal_figures(robot, Effects(), parameters), strict=True):
         at = [
@@ -203,7 +220,7 @@ def _from_below(
         ]
         value = min(max(float(np.mean(at)) if at else p.prior, p.lower), p.upper)
         freed = bool(at) and p.name not in known
-        found.append(_expected_near(p, value) if freed else p)
+        found.append(_expected_near(p, value) if freed else known.get(p.name, p))
         values.append(value)
     return found, values
 

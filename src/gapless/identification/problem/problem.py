@@ -29,6 +29,10 @@ RUNAWAY_ERROR = 1.0
 """What a reading counts, rad, after the simulation diverged."""
 
 
+Slopes = Mapping[str, np.ndarray]
+"""Name of a parameter -> (n, R) slope of the residuals of n windows, rad or m a unit."""
+
+
 class Problem:
     """Replay errors of windows as a function of z.
 
@@ -178,7 +182,11 @@ class Problem:
         return float(self.noise * np.sqrt((residuals**2).sum() / self._residuals.count))
 
     def linearised(
-        self, z: np.ndarray, residual: np.ndarray | None = None, own: bool = False
+        self,
+        z: np.ndarray,
+        residual: np.ndarray | None = None,
+        own: bool = False,
+        known: Slopes | None = None,
     ) -> Linear:
         """Residuals and slopes by forward differences, all in one batch.
 
@@ -187,20 +195,36 @@ class Problem:
             residual: (n, R) there, where it is known.
             own: move one kind of parameter of all joints together and take each joint's change to
                 come from its own: a good guess in a fraction of the time.
+            known: slopes that a fit to the same windows had found near here; only the others are
+                formed.
         """
-        delta = self._deltas(z)
+        delta, values = self._deltas(z), self.values(z)
         # A body moves with many joints.
         grouping = self._own_joints() if own and self.objective == "joints" else self._grouped(z)
-        points = _moved(z, delta, grouping.groups)
+        near = {
+            i: known[p.name] for i, p in enumerate(self.parameters) if known and p.name in known
+        }
+        groups = [rest for g in grouping.groups if (rest := tuple(i for i in g if i not in near))]
+        points = _moved(z, delta, groups)
         points = points if residual is not None else np.vstack([z, points])
-        found = self.residuals(points)
+        found = self.residuals(points) if len(points) else np.empty((0,))
         base, moved = (found[0], found[1:]) if residual is None else (residual, found)
         slope = np.zeros((*base.shape, len(self)))
-        for group, there in zip(grouping.groups, moved, strict=True):
+        for i, each in near.items():
+            slope[..., i] = each * (self.parameters[i].per_z(values[i]) / self.noise)
+        for group, there in zip(groups, moved, strict=True):
             shares = grouping.shares(group, self._residuals.columns)
             for i, share in zip(group, shares, strict=True):
                 slope[..., i] = (there - base) * share / delta[i]
         return Linear(z, base, slope, self.loss.weight(base**2))
+
+    def slopes(self, linear: Linear) -> Slopes:
+        """Name -> (n, R) slope of the residuals, rad or m for each unit of the parameter."""
+        rows = enumerate(zip(self.parameters, self.values(linear.z), strict=True))
+        return {
+            p.name: linear.slope[..., i] * (self.noise / p.per_z(float(value)))
+            for i, (p, value) in rows
+        }
 
     def _deltas(self, z: np.ndarray) -> np.ndarray:
         """(P,) steps of finite differences, inwards at a bound."""
