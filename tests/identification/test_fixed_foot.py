@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from gapless.identification.fixed_foot import base_through_foot, level_feet, wit
 from gapless.recordings.conditions import Conditions
 from gapless.recordings.recording import Recording
 from gapless.robots import Kinematics, Robot
-from gapless.robots.rotations import angle_between, conj, mul, rotate
+from gapless.robots.assemble import assemble
+from gapless.robots.rotations import angle_between
 
 RATE = 50.0
 
@@ -50,21 +52,17 @@ def free_foot_height(clip: Recording, robot: Robot) -> np.ndarray:
 
 @pytest.mark.parametrize(("name", "foot"), [("g1", "left_foot"), ("h1_2", "right_foot")])
 def test_base_is_the_inverse_of_the_foot_seen_from_the_base(name: str, foot: str) -> None:
-    """The clamped model's kinematics and a fixed root's, inverted, give one pose."""
+    """The same tree grown from the foot, whose root is then a link like others, gives one pose."""
     robot = Robot.load(name, mount="free")
     rng = np.random.default_rng(0)
     q = rng.uniform(robot.joints.lower, robot.joints.upper, (20, len(robot.joints)))
     pos, quat = base_through_foot(q, robot, foot)
-    fixed = Kinematics.of(robot.with_mount("fixed"))
-    links = [fixed.links.index(k) for k in (robot.root, robot.with_mount(foot).mount)]
-    (root_pos, foot_pos), (root_quat, foot_quat) = (
-        np.moveaxis(array[:, links], 1, 0) for array in fixed.link_poses(q)
-    )
-    home_pos, home_quat = (a[0, links[1]] for a in fixed.link_poses(robot.joints.default))
-    turn = mul(home_quat, conj(foot_quat))
-    np.testing.assert_allclose(pos, home_pos + rotate(turn, root_pos - foot_pos), atol=1e-12)
+    clamped = Kinematics.of(robot.with_mount(foot))
+    root = clamped.links.index(robot.root)
+    expected_pos, expected_quat = (array[:, root] for array in clamped.link_poses(q))
+    np.testing.assert_allclose(pos, expected_pos, atol=1e-12)
     # The angle of a rounding error is the root of its size.
-    np.testing.assert_allclose(angle_between(quat, mul(turn, root_quat)), 0, atol=1e-7)
+    np.testing.assert_allclose(angle_between(quat, expected_quat), 0, atol=1e-7)
 
 
 def test_recording_with_its_base_has_the_foot_where_it_was_clamped(g1: Robot) -> None:
@@ -195,3 +193,22 @@ def test_a_held_leg_joint_is_not_moved(g1: Robot) -> None:
     level = level_feet(part, g1, "left_foot")
     whole = replace(clip, q=np.insert(level.q, g1.joints.index("right_ankle_roll_joint"), 0.0, 1))
     assert np.abs(free_foot_height(whole, g1)).max() < 1e-6
+
+
+def test_a_users_model_with_a_root_of_any_name(g1: Robot, tmp_path: Path) -> None:
+    """An MJCF, whose clamped foot is welded to the world, gives the base that our table gives."""
+    spec = assemble(g1)
+    (joint,) = [j for j in spec.joints if j.name == "root"]
+    joint.name, spec.body("pelvis").name = "floating_base_joint", "trunk"
+    spec.compile()
+    (tmp_path / "own.xml").write_text(spec.to_xml())
+    own = Robot.from_mjcf(tmp_path / "own.xml", link_groups={"feet": g1.link_groups["feet"]})
+    assert own.root == "trunk" and own.joints.names == g1.joints.names
+    own = own.with_joints(default=g1.joints.default)
+    clip = recording_of(squats(g1), g1)
+    ours, theirs = (with_base_through_foot(clip, r, "left_foot").channels for r in (g1, own))
+    np.testing.assert_allclose(theirs["base_pos"], ours["base_pos"], atol=1e-5)
+    np.testing.assert_allclose(theirs["base_quat_wxyz"], ours["base_quat_wxyz"], atol=1e-5)
+    clip.q[:, g1.joints.index("right_hip_roll_joint")] += 5e-3
+    level = [level_feet(clip, r, "left_foot").q for r in (g1, own)]
+    np.testing.assert_allclose(level[1], level[0], atol=1e-5)

@@ -13,7 +13,6 @@ import pytest
 
 from gapless.errors import DataError, FormatError, NameMismatchError
 from gapless.measurement import Gap, measure
-from gapless.measurement.base_from_feet import base_from_feet
 from gapless.measurement.gap import Mean
 from gapless.recordings import Conditions, Dataset
 from gapless.recordings.recording import Recording
@@ -213,17 +212,13 @@ def test_velocity_commands_and_feed_forward_are_replayed(
     assert measure([real], world, horizons=["full"]).mean("mpjae", "full").value < 1e-6
 
 
-def test_base_of_a_standing_robot_is_estimated_from_its_feet() -> None:
-    """Joints, IMU and the floor give the base height to a centimetre while both feet stand."""
+def test_world_errors_are_left_out_where_the_base_is_an_estimate() -> None:
+    """It is good enough to start from, not to be judged against."""
     robot = Robot.load("go2", mount="free")
     world = MujocoWorld(robot)
     hold = np.repeat(robot.joints.default[None], 40, axis=0)
     clip = record(world, hold, "stand", start=world.home())
-    kept = {"dq": clip.channels["dq"], "imu_quat_wxyz": clip.channels["base_quat_wxyz"]}
-    found = base_from_feet(replace(clip, channels=kept), robot)
-    np.testing.assert_allclose(found["base_pos"][:, 2], clip.channels["base_pos"][:, 2], atol=0.01)
-    gap = measure([replace(clip, channels=kept)], world, horizons=[0.25])
-    assert gap.mean("e_g_mpjpe", 0.25).clips == 0
-    assert gap.mean("e_mpjpe", 0.25).clips == 1
-    with pytest.raises(DataError, match="--mount fixed"):
-        base_from_feet(replace(clip, channels={}), robot)
+    for kept in ({}, {"imu_quat_wxyz": clip.channels["base_quat_wxyz"]}):
+        gap = measure([replace(clip, channels=kept)], world, horizons=[0.25])
+        assert gap.mean("e_g_mpjpe", 0.25).clips == 0
+        assert gap.mean("e_mpjpe", 0.25).clips == 1

@@ -15,12 +15,13 @@ from gapless.errors import ArtifactError, DataError
 from gapless.measurement.side_by_side import SideBySide
 from gapless.motions.excitation import multisine
 from gapless.recordings import Dataset
+from gapless.recordings.recording import Recording
 from gapless.reports.error_colours import scale_of, shade, worst_joint
 from gapless.reports.robot_scene import BODY
 from gapless.reports.viewer import Viewer
 from gapless.reports.viewer_panel import plain, span_of, with_now
 from gapless.reports.viewer_sources import DatasetSource, RunSource
-from gapless.robots import Robot
+from gapless.robots import Kinematics, Robot
 from gapless.worlds import MujocoWorld
 from gapless.worlds.record import record
 
@@ -119,6 +120,25 @@ def test_names_of_recordings_are_numbered(source: DatasetSource) -> None:
     """Two of one name can be told apart."""
     assert source.names[0] == "1. wave, 0 kg"
     assert source.names[1].startswith("2. <img")
+
+
+def test_a_robot_without_base_is_shown_on_its_feet() -> None:
+    """On the floor and tilted as its feet say, replayed or, without commands, alone."""
+    robot = Robot.load("h1_2", mount="free")
+    q = np.tile(robot.joints.default, (20, 1))
+    for side in ("left", "right"):
+        q[:, robot.joints.index(f"{side}_ankle_pitch_joint")] -= 0.2
+    clip = Recording("lean", robot.joints.names, 50.0, q, q, np.ones(q.shape, bool))
+    clips = [clip, replace(clip, name="alone", target=None)]
+    source = DatasetSource(Dataset.from_recordings(clips, "h1_2"), robot)
+    kinematics = Kinematics.of(robot)
+    feet = [kinematics.links.index(link) for link in robot.link_groups["feet"]]
+    for i in range(2):
+        real = source.clip(i)[0].tracks["real"]
+        _, quat = kinematics.link_poses(q, real.base_pos, real.base_quat_wxyz)
+        assert real.base_pos is not None
+        np.testing.assert_allclose(real.base_pos[:, 2], robot.standing_height, atol=0.05)
+        np.testing.assert_allclose(np.abs(quat[:, feet, 0]), 1.0, atol=1e-5)  # soles are level
 
 
 def test_an_empty_dataset_is_refused(source: DatasetSource) -> None:

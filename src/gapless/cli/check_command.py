@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,6 +13,9 @@ from rich.text import Text
 
 from gapless.cli.findings_table import findings_table
 from gapless.cli.terminal import check_outputs, console, parse, progress, save_json, spinner
+from gapless.errors import GaplessError
+from gapless.measurement.alignment import in_robot_order
+from gapless.measurement.base_estimate import describe
 from gapless.progress import Progress
 from gapless.recordings import Dataset, robot_of
 from gapless.recordings.checks import NEEDED_FOR, CheckReport, check_dataset
@@ -45,10 +49,13 @@ def run(arguments: list[str]) -> int:
     if Collection.is_at(args.dataset):
         return _check_collection(Collection.open(args.dataset), args)
     dataset = Dataset.open(args.dataset)
+    robot = robot_of(dataset, args.robot)
     with spinner("checking"):
-        report = check_dataset(dataset, robot_of(dataset, args.robot))
+        report, base = check_dataset(dataset, robot), _base(dataset, robot)
     out = console()
     out.print(_summary(report))
+    if base:
+        out.print(base)
     if report.findings:
         out.print(findings_table(report.findings))
     out.print(_verdict(report.ok))
@@ -78,6 +85,16 @@ def _check_collection(collection: Collection, args: Check) -> int:
     datasets = {name: report.to_dict() for name, report in reports.items()}
     save_json(args.json, {"ok": ok, "datasets": datasets})
     return 0 if ok else 1
+
+
+def _base(dataset: Dataset, robot: Robot) -> str:
+    """How good the base is that recordings without one get from their feet; "" where none does."""
+    found = []
+    for i in range(len(dataset)):
+        with suppress(GaplessError):  # what cannot be placed is a finding of its own
+            estimate = in_robot_order(dataset[i], robot).estimate
+            found += [] if estimate is None else [estimate.quality]
+    return describe(found) if found else ""
 
 
 def _verdict(ok: bool) -> Text:

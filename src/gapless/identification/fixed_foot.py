@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,9 +15,7 @@ from gapless.errors import DataError
 from gapless.measurement.alignment import BASE_CHANNELS, Aligned, in_robot_order
 from gapless.recordings.recording import Recording
 from gapless.robots import Kinematics, Robot
-
-if TYPE_CHECKING:
-    import mujoco
+from gapless.robots.rotations import conj, mul, rotate
 
 TOUCHING = 0.02
 """A free foot lower than this above the floor, m, is taken to stand on it."""
@@ -41,10 +38,7 @@ def base_through_foot(q: np.ndarray, robot: Robot, foot: str) -> tuple[np.ndarra
     Returns:
         Positions (T, 3) and quaternions wxyz (T, 4) in the world.
     """
-    kinematics = Kinematics.of(_clamped(robot, foot))
-    pos, quat = kinematics.link_poses(q)
-    root = kinematics.links.index(robot.root)
-    return pos[:, root], quat[:, root]
+    return _Stand.of(robot, foot).base(q)
 
 
 def with_base_through_foot(recording: Recording, robot: Robot, foot: str) -> Recording:
@@ -52,9 +46,9 @@ def with_base_through_foot(recording: Recording, robot: Robot, foot: str) -> Rec
 
     Base velocities that the log may have belong to another frame, and are left out.
     """
-    clamped = _clamped(robot, foot)
-    aligned = in_robot_order(recording, clamped)
-    known = _known(recording, aligned, _chain(clamped.model(), robot.root))
+    stand = _Stand.of(robot, foot)
+    aligned = in_robot_order(recording, stand.robot)
+    known = _known(recording, aligned, stand.chain(robot.root))
     pos, quat = base_through_foot(aligned.state.q, robot, foot)
     pos[~known], quat[~known] = np.nan, np.nan
     kept = {k: v for k, v in recording.channels.items() if k not in BASE_CHANNELS}
@@ -89,7 +83,7 @@ def level_feet(
     if not 0 < bound < np.inf:
         raise DataError(f"bound is {bound}; give the largest move of a joint in rad, above 0")
     legs = _Legs.of(robot, foot, recording.joints)
-    aligned = in_robot_order(recording, legs.robot)
+    aligned = in_robot_order(recording, legs.stand.robot)
     q, known = aligned.state.q, _known(recording, aligned, legs.joints)
     touching = np.abs(legs.height(q)) < TOUCHING if in_contact is None else _flags(in_contact, q)
     frames = np.flatnonzero(touching & known)
@@ -109,14 +103,55 @@ def _clamped(robot: Robot, foot: str) -> Robot:
     return mounted
 
 
-def _chain(model: mujoco.MjModel, link: str) -> list[str]:
-    """The joints between the world and a link."""
-    joints, body = [], model.body(link).id
-    while body:
-        first = model.body_jntadr[body]
-        joints += [model.joint(first + i).name for i in range(model.body_jntnum[body])]
-        body = model.body_parentid[body]
-    return joints
+@dataclass(frozen=True)
+class _Stand:
+    """A robot that stands on one foot, in whatever way its model is rooted.
+
+    Attributes:
+        robot: clamped.
+        kinematics: of the robot hung by its root.
+        foot: column of the clamped foot in the links of `kinematics`.
+        root: column of the root.
+        place: position and orientation of the clamped foot.
+    """
+
+    robot: Robot
+    kinematics: Kinematics
+    foot: int
+    root: int
+    place: tuple[np.ndarray, np.ndarray]
+
+    @classmethod
+    def of(cls, robot: Robot, foot: str) -> _Stand:
+        clamped = _clamped(robot, foot)
+        kinematics = Kinematics.of(clamped.with_mount("fixed"))
+        at, root = (kinematics.links.index(link) for link in (clamped.mount, robot.root))
+        pos, quat = kinematics.link_poses(robot.joints.default)
+        return cls(clamped, kinematics, at, root, (pos[0, at], quat[0, at]))
+
+    def base(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Pose of the root link: where it carries the foot to its place."""
+        pos, quat = self.kinematics.link_poses(q)
+        turn = mul(self.place[1], conj(quat[:, self.foot]))
+        away = pos[:, self.root] - pos[:, self.foot]
+        return self.place[0] + rotate(turn, away), mul(turn, quat[:, self.root])
+
+    def heights(self, q: np.ndarray, link: int) -> np.ndarray:
+        """(N,) heights of a link, given by its column."""
+        return self.kinematics.link_poses(q, *self.base(q))[0][:, link, 2]
+
+    def chain(self, link: str) -> list[str]:
+        """The joints between the clamped foot and a link."""
+        paths = [self._joints_above(k) for k in (self.robot.mount, link)]
+        return [j for j in (*paths[0], *paths[1]) if (j in paths[0]) != (j in paths[1])]
+
+    def _joints_above(self, link: str) -> list[str]:
+        parents, found = self.kinematics.parents, []
+        at = self.kinematics.links.index(link)
+        while at >= 0:
+            found += [j for j, k in self.kinematics.moved.items() if k == self.kinematics.links[at]]
+            at = parents[at]
+        return found
 
 
 def _known(recording: Recording, aligned: Aligned, joints: Sequence[str]) -> np.ndarray:
@@ -147,15 +182,14 @@ class _Legs:
     """The chain from the clamped foot to the free one.
 
     Attributes:
-        robot: clamped.
+        stand: on the clamped foot.
         joints: those of the chain that may move: the logged ones.
         columns: of those joints in the robot.
-        free: column of the free foot in the links of `kinematics`.
+        free: column of the free foot in the links.
         floor: height of the free foot's link while it stands, as in the default stance.
     """
 
-    robot: Robot
-    kinematics: Kinematics
+    stand: _Stand
     joints: list[str]
     columns: list[int]
     free: int
@@ -164,23 +198,21 @@ class _Legs:
     @classmethod
     def of(cls, robot: Robot, foot: str, logged: Sequence[str]) -> _Legs:
         """Clamp one foot of a robot with two."""
-        clamped = _clamped(robot, foot)
+        stand = _Stand.of(robot, foot)
         feet = robot.link_groups.get("feet", ())
-        if len(feet) != 2 or clamped.mount not in feet:
+        if len(feet) != 2 or stand.robot.mount not in feet:
             raise DataError(
                 f"{foot!r} must be one of two feet; the feet of {robot.name!r} are {list(feet)}"
             )
-        (other,) = set(feet) - {clamped.mount}
-        model = clamped.model()
-        kinematics = Kinematics(model, clamped)
-        free = kinematics.links.index(other)
-        joints = [j for j in _chain(model, other) if j in logged]
-        floor = float(kinematics.link_poses(robot.joints.default)[0][0, free, 2])
-        return cls(clamped, kinematics, joints, robot.joints.pick(joints), free, floor)
+        (other,) = set(feet) - {stand.robot.mount}
+        free = stand.kinematics.links.index(other)
+        joints = [j for j in stand.chain(other) if j in logged]
+        floor = float(stand.heights(robot.joints.default, free)[0])
+        return cls(stand, joints, robot.joints.pick(joints), free, floor)
 
     def height(self, q: np.ndarray) -> np.ndarray:
         """(N,) of the free foot above the floor, m."""
-        return self.kinematics.link_poses(q)[0][:, self.free, 2] - self.floor
+        return self.stand.heights(q, self.free) - self.floor
 
     def slope(self, q: np.ndarray) -> np.ndarray:
         """(N, K) change of that height per change of each joint."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gapless.errors import DataError
+from gapless.measurement.base_estimate import BaseEstimate
 from gapless.measurement.base_from_feet import base_from_feet
 from gapless.measurement.rotation_rate import angular_velocity
 from gapless.recordings.conditions import Conditions
@@ -65,6 +66,7 @@ class Aligned:
         torque: logged torque or None.
         conditions: payload and gains.
         base: how the base state was had: "logged", "estimated" or "none".
+        estimate: of the base, where it was estimated.
     """
 
     state: State
@@ -75,6 +77,7 @@ class Aligned:
     torque: np.ndarray | None
     conditions: Conditions
     base: str
+    estimate: BaseEstimate | None = None
 
 
 def in_robot_order(recording: Recording, robot: Robot) -> Aligned:
@@ -101,16 +104,13 @@ def in_robot_order(recording: Recording, robot: Robot) -> Aligned:
 
     commands = _commands(recording, robot, per_joint, rest)
     torque = recording.channels.get("torque")
-    base, origin = _base(recording, robot)
+    q, dq = per_joint(recording.q, rest), per_joint(velocities(recording), 0.0)
+    base, origin, estimate = _base(recording, robot, q, dq)
     known = np.ones(len(recording), bool)
     for channel in base.values():
         known &= np.isfinite(channel).all(axis=1)
     return Aligned(
-        state=State(
-            q=per_joint(recording.q, rest),
-            dq=per_joint(velocities(recording), 0.0),
-            **base,
-        ),
+        state=State(q=q, dq=dq, **base),
         target=commands.folded(*gains_of(recording.conditions, robot)),
         commands=commands,
         mask=per_joint(recording.mask, 0.0).astype(bool) & known[:, None],
@@ -118,6 +118,7 @@ def in_robot_order(recording: Recording, robot: Robot) -> Aligned:
         torque=None if torque is None else per_joint(torque, np.nan),
         conditions=_for_model(recording.conditions, robot),
         base=origin,
+        estimate=estimate,
     )
 
 
@@ -167,13 +168,16 @@ def _for_model(conditions: Conditions, robot: Robot) -> Conditions:
     return Conditions(payloads=conditions.payloads, gains=gains)
 
 
-def _base(recording: Recording, robot: Robot) -> tuple[dict[str, np.ndarray], str]:
+def _base(
+    recording: Recording, robot: Robot, q: np.ndarray, dq: np.ndarray
+) -> tuple[dict[str, np.ndarray], str, BaseEstimate | None]:
     if robot.mount != "free":
-        return {}, "none"
+        return {}, "none", None
     logged = {k: recording.channels[k] for k in BASE_CHANNELS if k in recording.channels}
     if "base_pos" in logged and "base_quat_wxyz" in logged:
-        return _with_velocities(logged, recording.rate), "logged"
-    return base_from_feet(recording, robot), "estimated"
+        return _with_velocities(logged, recording.rate), "logged", None
+    estimate = base_from_feet(recording, robot, q, dq)
+    return estimate.state, "estimated", estimate
 
 
 def _with_velocities(base: dict[str, np.ndarray], rate: float) -> dict[str, np.ndarray]:

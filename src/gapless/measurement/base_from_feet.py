@@ -1,85 +1,132 @@
-"""The base state of a standing robot whose log has no base pose: joints, IMU and the floor."""
+"""The base of a standing robot whose log has no base pose: from the feet that stand on the floor.
+
+Up is where the standing soles are level and equally high, or what an IMU says; the lowest point of
+the robot is as deep in the floor as its weight presses it; standing feet do not slide, which gives
+place, heading and velocities.
+"""
 
 from __future__ import annotations
 
-from itertools import product
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
-from scipy.ndimage import uniform_filter1d
 
-from gapless.errors import DataError
+from gapless.measurement.base_estimate import BaseEstimate
+from gapless.measurement.base_tilt import complemented
 from gapless.measurement.rotation_rate import angular_velocity
+from gapless.measurement.stance import SeenFeet, Stance, find_stance, up_of, usual_up
+from gapless.measurement.standing_body import UPWARD, StandingBody, upright
+from gapless.measurement.still_feet import POSE_SHARE, path_of, still_twist
 from gapless.recordings.recording import Recording
-from gapless.robots import Kinematics, Robot, TrackingPoint
-from gapless.robots.rotations import rotate
+from gapless.robots import Robot
+from gapless.robots.rotations import conj, mul, normalise, rotate
+
+GYRO_SHARE = 0.02
+"""How much a gyro says about the turning rate beside the feet."""
+FALLEN = 0.02
+"""Something other than a foot lower than the feet by more than this, m: it does not stand."""
 
 
-def base_from_feet(recording: Recording, robot: Robot) -> dict[str, np.ndarray]:
-    """Estimate the base pose and velocity from the lowest point of the robot's shapes.
+def base_from_feet(
+    recording: Recording, robot: Robot, q: np.ndarray, dq: np.ndarray
+) -> BaseEstimate:
+    """Estimate the base of every sample from the feet.
 
-    That point is taken to stand still on the floor: its height gives the base height, its motion
-    relative to the base gives the base velocity. Orientation comes from the IMU.
-
-    Returns:
-        The four base fields of a State, (T, ...) arrays.
+    Args:
+        recording: whose IMU channels are used, where it has them.
+        robot: mounted free.
+        q: (T, J) joint positions in the robot's order.
+        dq: (T, J) velocities.
     """
-    quat = recording.channels.get("imu_quat_wxyz")
-    model = robot.model()
-    points, radius = _surface(model)
-    if quat is None or not points:
-        lacks = "an IMU orientation" if quat is None else "a shape that can touch the floor"
-        raise DataError(
-            f"recording {recording.name!r} of the free-standing {robot.name!r} has no base pose, "
-            f"and without {lacks} none can be estimated; "
-            "use --mount fixed (or Robot.load(..., mount='fixed'))"
-        )
-    columns = [recording.column(j) for j in robot.joints.names]
-    origin = np.zeros((len(quat), 3))
-    placed = Kinematics(model, robot).points(recording.q[:, columns], origin, quat, points=points)
-    return {
-        "base_quat_wxyz": quat,
-        "base_ang_vel_b": _angular(recording, quat),
-        **_stance(placed - radius[:, None] * [0.0, 0.0, 1.0], recording.rate),
-    }
-
-
-def _surface(model: Any) -> tuple[tuple[TrackingPoint, ...], np.ndarray]:
-    """Points of the colliding shapes, and the radius around each that is still shape."""
-    import mujoco
-
-    corners = {
-        mujoco.mjtGeom.mjGEOM_SPHERE: lambda size: ([(0, 0, 0)], size[0]),
-        mujoco.mjtGeom.mjGEOM_CAPSULE: lambda size: ([(0, 0, -size[1]), (0, 0, size[1])], size[0]),
-        mujoco.mjtGeom.mjGEOM_BOX: lambda size: (list(product(*((-s, s) for s in size))), 0.0),
-    }
-    points, radius = [], []
-    for geom in np.flatnonzero(model.geom_conaffinity & (model.geom_bodyid > 0)):
-        kind = mujoco.mjtGeom(model.geom_type[geom])
-        if kind in corners:
-            local, around = corners[kind](model.geom_size[geom])
-            body = model.body(model.geom_bodyid[geom]).name
-            at = model.geom_pos[geom] + rotate(model.geom_quat[geom], np.array(local, float))
-            points += [TrackingPoint(body, body, tuple(p)) for p in at.tolist()]
-            radius += [around] * len(local)
-    return tuple(points), np.array(radius)
-
-
-def _stance(feet: np.ndarray, rate: float) -> dict[str, np.ndarray]:
-    """Position and velocity of the base from (T, P, 3) surface points relative to it."""
-    lowest = feet[..., 2].argmin(axis=1)
-    time = np.arange(len(feet))
-    if len(feet) < 2:
-        velocity = np.zeros((len(feet), 3))
-    else:
-        velocity = -(np.gradient(feet, axis=0) * rate)[time, lowest]
-        # A change of the stance foot is a jump; a short average keeps it out of the start states.
-        velocity = uniform_filter1d(velocity, size=5, axis=0, mode="nearest")
-    position = np.cumsum(velocity, axis=0) / rate
-    position[:, 2] = -feet[time, lowest, 2]
-    return {"base_pos": position, "base_lin_vel_w": velocity}
-
-
-def _angular(recording: Recording, quat: np.ndarray) -> np.ndarray:
+    body, q = StandingBody.of(robot), _filled(q)
+    poses = body.poses(q)
+    seen = body.seen(poses)
+    level = _imu_orientation(recording, robot)
+    up = None if level is None else rotate(conj(level), UPWARD)
+    stance = find_stance(seen, recording.rate, up)
+    if up is None:
+        usual = usual_up(seen, recording.rate)
+        up = complemented(up_of(seen, stance.weight, usual), recording)
+        level = upright(up)
+    assert level is not None
+    path = path_of(seen, stance, level, turns="imu_quat_wxyz" not in recording.channels)
+    lowest = body.lowest(poses, up)
+    path.pos[:, 2] = -lowest - body.sinking()
     gyro = recording.channels.get("imu_gyro")
-    return angular_velocity(quat, recording.rate) if gyro is None else gyro
+    rates = angular_velocity(path.quat, recording.rate) if gyro is None else np.nan_to_num(gyro)
+    share = POSE_SHARE if gyro is None else GYRO_SHARE
+    linear, angular = still_twist(body, q, _filled(dq), up, stance.still, rates, share)
+    estimate = BaseEstimate(
+        base_pos=path.pos,
+        base_quat_wxyz=path.quat,
+        base_lin_vel_w=rotate(path.quat, linear),
+        base_ang_vel_b=angular,
+        feet=tuple(foot.link for foot in seen.feet),
+        standing=stance.standing,
+        floats=_floats(seen, stance, up, lowest),
+        tilt=_tilt(seen, stance),
+        orientation=_origin(recording),
+    )
+    unknown = seen.lowest(up).min(axis=1) - lowest > FALLEN
+    return _placed(estimate, robot, unknown | _lost(recording))
+
+
+def _floats(seen: SeenFeet, stance: Stance, up: np.ndarray, lowest: np.ndarray) -> np.ndarray:
+    above = np.where(stance.standing, seen.lowest(up) - lowest[:, None], 0.0)
+    return above.max(axis=1)
+
+
+def _tilt(seen: SeenFeet, stance: Stance) -> np.ndarray:
+    """(T,) largest angle between two soles that stand."""
+    worst = np.zeros(len(seen.pos))
+    flat = np.flatnonzero(seen.flat)
+    for i, f in enumerate(flat):
+        for g in flat[i + 1 :]:
+            apart = np.linalg.norm(seen.up[:, f] - seen.up[:, g], axis=1)
+            both = stance.standing[:, f] & stance.standing[:, g]
+            worst = np.maximum(worst, np.where(both, apart, 0.0))
+    return worst
+
+
+def _imu_orientation(recording: Recording, robot: Robot) -> np.ndarray | None:
+    """(T, 4) orientation of the base against the floor that an IMU logged, filled over gaps."""
+    quat = recording.channels.get("imu_quat_wxyz")
+    if quat is None or not np.isfinite(quat).all(axis=1).any():
+        return None
+    return mul(conj(robot.floor.quat_wxyz), normalise(_filled(quat)))
+
+
+def _lost(recording: Recording) -> np.ndarray:
+    """(T,) True where an IMU that otherwise gives the orientation gave none."""
+    quat = recording.channels.get("imu_quat_wxyz")
+    if quat is None or not np.isfinite(quat).any():
+        return np.zeros(len(recording), bool)
+    return np.asarray(~np.isfinite(quat).all(axis=1))
+
+
+def _origin(recording: Recording) -> str:
+    names = {"imu_quat_wxyz": "imu", "imu_acc": "accelerometer", "imu_gyro": "gyro and feet"}
+    return next((told for name, told in names.items() if name in recording.channels), "feet")
+
+
+def _filled(values: np.ndarray) -> np.ndarray:
+    """The same with the last finite sample in place of what is not finite."""
+    good = np.isfinite(values).all(axis=1)
+    if good.all() or not good.any():
+        return np.nan_to_num(values)
+    before = np.maximum.accumulate(np.where(good, np.arange(len(values)), -1))
+    return values[np.where(before < 0, good.argmax(), before)]
+
+
+def _placed(estimate: BaseEstimate, robot: Robot, unknown: np.ndarray) -> BaseEstimate:
+    """The estimate on the floor as it slopes, NaN where nothing is known."""
+    floor = robot.floor.quat_wxyz
+    state = {
+        "base_pos": rotate(floor, estimate.base_pos),
+        "base_quat_wxyz": mul(floor, estimate.base_quat_wxyz),
+        "base_lin_vel_w": rotate(floor, estimate.base_lin_vel_w),
+        "base_ang_vel_b": estimate.base_ang_vel_b.copy(),
+    }
+    for array in state.values():
+        array[unknown] = np.nan
+    return replace(estimate, **state)

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from gapless.artifact import file_name
 from gapless.errors import DataError
 from gapless.measurement.attribution import Attribution, attribute
+from gapless.measurement.base_estimate import BaseQuality, describe
 from gapless.measurement.gap import Gap
 from gapless.measurement.replay import ENVIRONMENTS, Replay, replay
 from gapless.measurement.score import ClipGap, score
@@ -175,6 +178,7 @@ class _Skipped:
 
     def __init__(self) -> None:
         self._recordings: dict[str, list[str]] = {}
+        self._bases: dict[tuple[str, float], BaseQuality] = {}
 
     def note(self, group: list[Recording], found: list[Replay], horizon: Horizon) -> None:
         replayed = {id(r.recording) for r in found}
@@ -185,12 +189,10 @@ class _Skipped:
                     "may help; --dump FOLDER keeps the last states)",
                     played.recording.name,
                 )
-            if played.base == "estimated":
-                self.add(
-                    "errors in the world frame (the log has no base pose; replay starts from one "
-                    "estimated from joints, IMU and feet)",
-                    played.recording.name,
-                )
+            if played.quality is not None:
+                # Seen once a horizon; recordings of one motion share their name.
+                one = (played.recording.name, float(np.nansum(played.recording.q)))
+                self._bases[one] = played.quality
         for recording in group:
             if id(recording) not in replayed:
                 length = "two frames" if horizon == FULL else f"{horizon:g} s"
@@ -206,7 +208,11 @@ class _Skipped:
 
     def lines(self) -> list[str]:
         """One line for each thing noted."""
-        return [
+        lines = [
             f"{what}: {len(names)} recordings, e.g. {names[0]}" if names else what
             for what, names in self._recordings.items()
         ]
+        if self._bases:
+            told = describe(list(self._bases.values()))
+            lines.append(f"errors in the world frame (the log has no base pose): {told}")
+        return lines

@@ -11,6 +11,7 @@ import numpy as np
 
 from gapless.errors import DataError
 from gapless.measurement.alignment import Aligned, in_robot_order
+from gapless.measurement.base_estimate import BaseQuality
 from gapless.measurement.spans import Horizon, samples, spans_of
 from gapless.measurement.windows import Job, cut
 from gapless.recordings.recording import Recording
@@ -38,6 +39,7 @@ class Replay:
         lost: (W, T+1, J) True where they could be, had the simulation not diverged.
         diverged: (W,) windows whose simulation diverged.
         base: how the recorded base was had: "logged", "estimated" (from the feet) or "none".
+        quality: how good an estimated base is; None where it was not estimated.
     """
 
     recording: Recording
@@ -53,6 +55,7 @@ class Replay:
     lost: np.ndarray
     diverged: np.ndarray
     base: str
+    quality: BaseQuality | None = None
 
     @property
     def error(self) -> np.ndarray:
@@ -167,6 +170,7 @@ def _stack(
         lost=recorded & ~valid,
         diverged=~np.asarray(trajectory.valid.all(axis=1)),
         base=aligned.base,
+        quality=None if aligned.estimate is None else aligned.estimate.quality,
     )
 
 

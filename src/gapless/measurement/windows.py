@@ -11,6 +11,7 @@ from scipy.signal import savgol_filter
 
 from gapless.errors import DataError
 from gapless.measurement.alignment import Aligned, Commands, in_robot_order
+from gapless.measurement.base_from_feet import base_from_feet
 from gapless.measurement.spans import Horizon, samples, spans_of
 from gapless.recordings.conditions import Conditions
 from gapless.recordings.recording import Recording, Recordings
@@ -134,7 +135,8 @@ def windows_of(
     _require(clips, robot)
     aligned = [in_robot_order(clip, robot) for clip in clips]
     starts = [
-        _starts(clip, a) if smooth else a.state for clip, a in zip(clips, aligned, strict=True)
+        _starts(clip, a, robot) if smooth else a.state
+        for clip, a in zip(clips, aligned, strict=True)
     ]
     rate = clips[0].rate
     length = _length(horizon, rate, aligned)
@@ -181,8 +183,11 @@ def _length(horizon: Horizon, rate: float, aligned: list[Aligned]) -> int:
     return max(1, round(float(horizon) * rate))
 
 
-def _starts(clip: Recording, aligned: Aligned) -> State:
-    """The states a replay may start from: a cubic laid through the readings around each."""
+def _starts(clip: Recording, aligned: Aligned, robot: Robot) -> State:
+    """The states a replay may start from: a cubic laid through the readings around each.
+
+    A base that is estimated from the joints is estimated from these.
+    """
     width = round(SMOOTHING_SECONDS * clip.rate) // 2 * 2 + 1
     width = max(width, 5)
     if len(clip) <= width:
@@ -193,11 +198,11 @@ def _starts(clip: Recording, aligned: Aligned) -> State:
     # A filler around a gap must not leak into a start.
     clear = minimum_filter1d(aligned.mask.astype(int), width, axis=0).astype(bool)
     logged = aligned.state.dq
-    return replace(
-        aligned.state,
-        q=np.where(clear, q, aligned.state.q),
-        dq=logged if "dq" in clip.channels else np.where(clear, dq, logged),
-    )
+    q = np.where(clear, q, aligned.state.q)
+    dq = logged if "dq" in clip.channels else np.where(clear, dq, logged)
+    estimated = aligned.estimate is not None
+    base = base_from_feet(clip, robot, q, dq).state if estimated else {}
+    return replace(aligned.state, q=q, dq=dq, **base)
 
 
 def cut(

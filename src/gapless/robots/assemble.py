@@ -10,6 +10,7 @@ import numpy as np
 from gapless.robots import build
 from gapless.robots.inertia import Floor
 from gapless.robots.rotations import rotate
+from gapless.robots.support_shapes import SupportShape, floor_shapes
 from gapless.robots.tree import Tree
 
 if TYPE_CHECKING:
@@ -78,27 +79,11 @@ def _touching_height(robot: Robot) -> float:
     mujoco.mj_resetDataKeyframe(model, data, model.key(build.HOME).id)
     mujoco.mj_kinematics(model, data)
     up = rotate(robot.floor.quat_wxyz, np.array([0.0, 0.0, 1.0]))
-    solid = np.flatnonzero(model.geom_conaffinity)
-    return -min((_bottom(model, data, int(i), up) for i in solid), default=0.0) / up[2]
+    bottoms = (_bottom(data, shape, up) for shape in floor_shapes(model))
+    return -min(bottoms, default=0.0) / up[2]
 
 
-def _bottom(model: mujoco.MjModel, data: mujoco.MjData, geom: int, up: np.ndarray) -> float:
-    """Lowest point of a geom along a direction: its centre less the reach of its shape down."""
-    import mujoco
-
-    size, down = model.geom_size[geom], up @ data.geom_xmat[geom].reshape(3, 3)
-    centre = data.geom_xpos[geom] @ up
-    kind = mujoco.mjtGeom(model.geom_type[geom])
-    if kind == mujoco.mjtGeom.mjGEOM_MESH:
-        mesh = model.geom_dataid[geom]
-        first = model.mesh_vertadr[mesh]
-        vertices = model.mesh_vert[first : first + model.mesh_vertnum[mesh]]
-        return float(centre + (vertices @ down).min())
-    reach = {
-        mujoco.mjtGeom.mjGEOM_SPHERE: size[0],
-        mujoco.mjtGeom.mjGEOM_CAPSULE: size[0] + size[1] * abs(down[2]),
-        mujoco.mjtGeom.mjGEOM_CYLINDER: size[0] * np.hypot(*down[:2]) + size[1] * abs(down[2]),
-        mujoco.mjtGeom.mjGEOM_BOX: size @ abs(down),
-        mujoco.mjtGeom.mjGEOM_ELLIPSOID: np.linalg.norm(size * down),
-    }
-    return float(centre - reach.get(kind, 0.0))
+def _bottom(data: mujoco.MjData, shape: SupportShape, up: np.ndarray) -> float:
+    """Height of the lowest point of a shape along a direction."""
+    body = data.body(shape.link)
+    return float(body.xpos @ up - shape.reach(-up @ body.xmat.reshape(3, 3)))

@@ -3,7 +3,9 @@
 A start is read from noisy encoders, its velocity from their differences; both grow into all that
 follows. How an error of each start spreads over its window is found by finite differences; the
 residuals are then filtered as if every start were unknown within the error of reading it: the
-marginal likelihood of the parameters, at the price of two replays a joint.
+marginal likelihood of the parameters, at the price of two replays a joint. A base that was
+estimated from the feet errs with the joints: it moves along, so that no foot is lifted off the
+floor or pressed into it.
 """
 
 from __future__ import annotations
@@ -13,8 +15,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gapless.measurement.still_feet import base_followed
+
 if TYPE_CHECKING:
     from gapless.identification.problem.problem import Problem
+    from gapless.measurement.windows import Windows
 
 POSITION_ERROR, VELOCITY_ERROR = 1e-3, 0.06
 """Expected errors of a start read from encoders, rad and rad/s."""
@@ -55,8 +60,8 @@ def start_filter(problem: Problem, z: np.ndarray) -> StartFilter:
     return StartFilter(ways, size)
 
 
-def _moved(problem: Problem, column: int):  # noqa: ANN202
-    """The windows with one start figure of all of them moved."""
+def _moved(problem: Problem, column: int) -> Windows:
+    """The windows with one start figure of all of them moved, an estimated base along with it."""
     windows = problem.windows
     q, dq = windows.start.q.copy(), windows.start.dq.copy()
     joints = q.shape[1]
@@ -64,4 +69,8 @@ def _moved(problem: Problem, column: int):  # noqa: ANN202
         q[:, column] += STEP * POSITION_ERROR
     else:
         dq[:, column - joints] += STEP * VELOCITY_ERROR
-    return replace(windows, start=replace(windows.start, q=q, dq=dq))
+    start = replace(windows.start, q=q, dq=dq)
+    guessed = windows.base_weight == 0
+    if start.base_pos is not None and guessed.any():
+        start = base_followed(problem.world.robot, windows.start, start, guessed)
+    return replace(windows, start=start)

@@ -1,0 +1,94 @@
+"""BaseEstimate: where the base of a standing robot was, and how far that can be believed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class BaseEstimate:
+    """The base at every sample, estimated from the feet.
+
+    Attributes:
+        base_pos: (T, 3) m; x and y begin at zero. NaN where the robot does not stand on its feet.
+        base_quat_wxyz: (T, 4).
+        base_lin_vel_w: (T, 3) m/s.
+        base_ang_vel_b: (T, 3) rad/s.
+        feet: links of the feet.
+        standing: (T, F) True while a foot stands.
+        floats: (T,) height of the highest foot that stands above the floor, m: the lowest touches.
+        tilt: (T,) how far the soles that stand are from each other, rad; 0 for point feet.
+        orientation: what said which way is up: "imu", "accelerometer", "gyro and feet" or "feet".
+    """
+
+    base_pos: np.ndarray
+    base_quat_wxyz: np.ndarray
+    base_lin_vel_w: np.ndarray
+    base_ang_vel_b: np.ndarray
+    feet: tuple[str, ...]
+    standing: np.ndarray
+    floats: np.ndarray
+    tilt: np.ndarray
+    orientation: str
+
+    @property
+    def state(self) -> dict[str, np.ndarray]:
+        """The four base fields of a State."""
+        names = ("base_pos", "base_quat_wxyz", "base_lin_vel_w", "base_ang_vel_b")
+        return {name: getattr(self, name) for name in names}
+
+    @property
+    def quality(self) -> BaseQuality:
+        """How far it can be believed."""
+        together, lost = self.standing.all(axis=1), np.isnan(self.base_pos[:, 2])
+        seen = together & ~lost
+        return BaseQuality(
+            feet=len(self.feet),
+            samples=len(lost),
+            together=float(seen.mean()),
+            floats=float(np.median(self.floats[seen])) if seen.any() else np.nan,
+            tilt=float(np.median(self.tilt[seen])) if seen.any() else np.nan,
+            lost=float(lost.mean()),
+        )
+
+
+@dataclass(frozen=True)
+class BaseQuality:
+    """How good the estimate of one recording is.
+
+    Attributes:
+        feet: number of feet.
+        samples: of the recording.
+        together: share of them in which all feet stand.
+        floats: how far they are then from being equally high, median, m; NaN if they never stand.
+        tilt: how far their soles are then from being parallel, median, rad.
+        lost: share of samples in which the robot does not stand on its feet.
+    """
+
+    feet: int
+    samples: int
+    together: float
+    floats: float
+    tilt: float
+    lost: float
+
+
+def describe(found: Sequence[BaseQuality]) -> str:
+    """One line: how good the estimates of some recordings are."""
+    size = np.array([quality.samples for quality in found], float)
+    together, lost = (
+        float(np.average([getattr(q, name) for q in found], weights=size))
+        for name in ("together", "lost")
+    )
+    feet = found[0].feet
+    which = {1: "the foot stands", 2: "both feet stand"}.get(feet, f"all {feet} feet stand")
+    said = f"base estimated from the feet of {len(found)} recordings: {which} "
+    said += f"{100 * together:.0f} % of the time"
+    if feet > 1 and together:
+        floats, tilt = (np.nanmedian([getattr(q, k) for q in found]) for k in ("floats", "tilt"))
+        said += f"; they disagree by {1e3 * floats:.1f} mm"
+        said += f" and {np.degrees(tilt):.2f} deg" if tilt else ""
+    return said + (f"; {100 * lost:.0f} % of it the robot is not on its feet" if lost else "")
