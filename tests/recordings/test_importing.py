@@ -10,7 +10,7 @@ import pytest
 
 from gapless.errors import DataError
 from gapless.recordings.dataset import Dataset
-from gapless.recordings.importing import common_rate, import_dataset, import_logs
+from gapless.recordings.importing import common_rate, import_dataset, import_logs, refusals
 from gapless.recordings.options import ImportOptions
 from gapless.robots import Robot
 from raw_logs import arm_log, edited, rows
@@ -98,6 +98,27 @@ def test_nothing_usable_writes_nothing(so101, tmp_path):
     with pytest.raises(DataError, match="plausible"):
         import_logs([bad], so101, tmp_path / "data", ImportOptions(rate=50))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_one_reason_of_many_logs_is_told_once(so101, tmp_path):
+    """Logs that do not say their pairing: one line, whatever was measured, and what to type."""
+    logs = [
+        named(arm_log(so101, lag=0.03 + 0.002 * k, seed=k, pairing="unknown"), f"walk_{k}")
+        for k in range(7)
+    ]
+    still = arm_log(so101, pairing="unknown")
+    still = edited(still, q=0 * still.streams["q"].values, target=0 * still.streams["q"].values)
+    bad = named(rows(arm_log(so101), np.arange(2)), "short")
+    report = import_logs(
+        [*logs, named(still, "still"), bad, arm_log(so101)],
+        so101,
+        tmp_path / "d",
+        ImportOptions(rate=50),
+    )
+    assert len(report.refused) == 9 and report.recordings == 1
+    together, alone = refusals(report.refused)
+    assert together.startswith("8 logs (walk_0, walk_1, walk_2, walk_3, walk_4 and 3 more)")
+    assert together.count("--command-acts after") == 1 and "short" in alone
 
 
 def test_flagged_recordings_are_kept_or_excluded(so101, tmp_path):

@@ -9,20 +9,22 @@ from rich.table import Table
 from rich.text import Text
 
 from gapless.recordings.findings import Finding
+from gapless.recordings.importing import alike
 
 COLOURS = {"error": "red", "warning": "yellow", "info": "dim"}
 
 
 def findings_table(findings: Iterable[Finding]) -> Table:
-    """Group findings by severity and code; the first of each is quoted."""
-    groups: dict[tuple[str, str], list[Finding]] = defaultdict(list)
+    """Group findings by severity and code, notes by what they say; the first of each is quoted."""
+    groups: dict[tuple[str, str, str], list[Finding]] = defaultdict(list)
     for finding in findings:
-        groups[finding.severity, finding.code].append(finding)
+        said = alike(finding.message) if finding.code == "note" else ""
+        groups[finding.severity, finding.code, said].append(finding)
     table = Table(title="Findings", title_justify="left")
     for column in ("severity", "what", "where", "for example"):
         table.add_column(column)
     rank = list(COLOURS)
-    for (severity, code), found in sorted(groups.items(), key=lambda g: rank.index(g[0][0])):
+    for (severity, code, _), found in sorted(groups.items(), key=lambda g: rank.index(g[0][0])):
         first = found[0]
         names = list(dict.fromkeys(f.recording for f in found))
         where = names[0] if len(names) == 1 else f"{len(names)} recordings, e.g. {names[0]}"

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from gapless.cli.findings_table import findings_table
 from gapless.cli.terminal import check_outputs, console, parse, progress, save_json
-from gapless.recordings.importing import ImportReport, import_dataset
+from gapless.recordings.importing import ImportReport, import_dataset, refusals
 from gapless.recordings.options import ImportOptions
 from gapless.robots import Robot
 
@@ -58,8 +58,8 @@ def run(arguments: list[str]) -> int:
     out.print(_summary(report))
     if report.findings:
         out.print(findings_table(report.findings))
-    for name, why in report.refused.items():
-        out.print(Text(f"refused {name}: {why}", style="red"))
+    for line in refusals(report.refused):
+        out.print(Text(f"refused: {line}", style="red"))
     for line in report.unread:
         out.print(Text(f"not read: {line}", style="yellow"))
     out.print(Text(f"dataset written to {args.out}; next: gapless close {args.out} --out RUN"))

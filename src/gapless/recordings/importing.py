@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
@@ -21,6 +22,8 @@ from gapless.recordings.recording import Recording
 if TYPE_CHECKING:
     from gapless.robots.robot import Robot
 
+NAMED = 5
+"""Logs that a line names."""
 LOOK_AHEAD = 16
 """Logs that are read before the rate of the dataset is decided."""
 
@@ -112,7 +115,7 @@ def import_dataset(
     from gapless.recordings.importers import ReadOptions, read
 
     options = options or ImportOptions()
-    reading = ReadOptions(joint_order=options.joint_order, mapping=options.mapping)
+    reading = ReadOptions(options.joint_order, options.mapping, options.trim)
     report = import_logs(
         read(format, source, reading), robot, out, options, watch, overwrite, format
     )
@@ -206,7 +209,30 @@ def _unique(name: str, taken: dict[str, str]) -> str:
     return name if name not in taken else f"{name} ({len(taken) + 1})"
 
 
+def refusals(refused: Mapping[str, str]) -> list[str]:
+    """Refused logs, those of one reason in one line: numbers and names aside, it is the same."""
+    groups: dict[str, list[str]] = {}
+    for name, why in refused.items():
+        groups.setdefault(alike(why, name), []).append(name)
+    return [
+        refused[names[0]] if len(names) == 1 else _of_all(names, refused[names[0]])
+        for names in groups.values()
+    ]
+
+
+def alike(message: str, name: str = "") -> str:
+    """What messages of one kind have in common: no numbers, no brackets, no name of a log."""
+    bare = message.replace(repr(name), "").replace(name, "") if name else message
+    return re.sub(r"\([^)]*\)|\d+(\.\d+)?", "#", bare)
+
+
+def _of_all(names: list[str], why: str) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    listed = f"{', '.join(names[:NAMED])}{more}"
+    return f"{len(names)} logs ({listed}) are refused alike; the first: {why}"
+
+
 def _nothing_left(report: ImportReport) -> DataError:
-    reasons = [*report.refused.values()]
+    reasons = refusals(report.refused)
     reasons += [f"recording {name!r} was flagged and excluded" for name in report.excluded]
     return DataError("no log can be used:\n" + "\n".join(reasons))

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Literal
 
 from gapless.errors import DataError, unknown
-from gapless.recordings.rawlog import AngleUnit, TimeUnit
+from gapless.recordings.preparation.trimming import trim_problem
+from gapless.recordings.rawlog import AngleUnit, TimeUnit, Trim
 from gapless.robots.payload import Payload
 
 HIGHEST_RATE = 10_000
@@ -29,6 +30,9 @@ class ImportOptions:
     """Joints the log lacks: "default" (standing pose), "zero", or "joint=rad,joint=rad"."""
     command_acts: Literal["after", "produced"] | None = None
     """Row k's command acts "after" state k, or "produced" it; for logs that do not say."""
+    trim: Trim | None = None
+    """Use only START to END of each log, s from its first sample; an END of 0 or less counts from
+    the end of the log, e.g. 1 -0.5."""
     max_gap: float | None = None
     """Longest interruption (s) that is bridged, and counted; default three samples."""
     max_masked: float = 0.2
@@ -62,6 +66,8 @@ class ImportOptions:
         rate, gap, share = self.rate, self.max_gap, self.max_masked
         if rate is not None and not (1 <= rate <= HIGHEST_RATE and rate == int(rate)):
             yield f"--rate is {rate}, expected a whole number from 1 to {HIGHEST_RATE} Hz"
+        if self.trim is not None and (problem := trim_problem(self.trim)):
+            yield f"--trim {problem}"
         if gap is not None and not 0 < gap < inf:
             yield f"--max-gap is {gap}, expected seconds above 0, for example 0.1"
         if self.policy and not self.motion:

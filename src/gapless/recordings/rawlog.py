@@ -11,6 +11,9 @@ from gapless.recordings.conditions import Conditions
 
 TimeUnit = Literal["s", "ms", "us", "ns"]
 AngleUnit = Literal["rad", "deg"]
+Trim = tuple[float, float]
+"""Start and end of what is used of a log, s from its first sample; an end of 0 or less is counted
+from its last one."""
 Pairing = Literal["timestamps", "acts_after", "produced", "unknown"]
 """How commands relate to states in time.
 
@@ -46,9 +49,10 @@ class RawLog:
         pairing: see `Pairing`.
         time_unit: None where the format does not fix it; it is then inferred and checked.
         angle_unit: None where the format does not fix it; radians are then assumed and checked.
-        conditions: joint and link names as the log spells them.
+        conditions: joint and link names as the log spells them; a gain that is NaN is the robot's.
         source: file or folder, for provenance.
         notes: what the importer already dropped, recovered or doubts, in words.
+        trim: the stretch that is used; None is all of it.
     """
 
     name: str
@@ -60,3 +64,4 @@ class RawLog:
     conditions: Conditions = field(default_factory=Conditions)
     source: str = ""
     notes: tuple[str, ...] = ()
+    trim: Trim | None = None

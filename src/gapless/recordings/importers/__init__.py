@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 
 from gapless.errors import FormatError, unknown
-from gapless.recordings.rawlog import RawLog
+from gapless.recordings.rawlog import RawLog, Trim
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,8 @@ class ReadOptions:
     """Joint names in column order, for formats that carry none."""
     mapping: Path | None = None
     """TOML file that says which column is what (formats "generic" and "mcap")."""
+    trim: Trim | None = None
+    """The stretch of each log that will be used, for what must not change within it."""
     problems: list[str] = field(default_factory=list)
     """Filled while reading: one line for each part of the source that could not be used."""
 

@@ -98,7 +98,12 @@ def _load(value: Any) -> bool:
 
 
 def _pair(value: Any) -> bool:
-    return isinstance(value, tuple) and len(value) == 2 and all(_finite(x) for x in value)
+    return isinstance(value, tuple) and len(value) == 2 and all(map(_gain, value))
+
+
+def _gain(value: Any) -> bool:
+    """A number; NaN is the robot's own."""
+    return _finite(value) or (isinstance(value, float) and math.isnan(value))
 
 
 _CONDITIONS = {

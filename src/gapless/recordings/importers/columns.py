@@ -36,6 +36,10 @@ class Columns(Protocol):
         """One column as floats, (T,) or (T, k)."""
         ...
 
+    def fact(self, name: str) -> Any:
+        """A number or text that the file holds beside its columns; None where there is none."""
+        ...
+
 
 @contextmanager
 def open_columns(path: Path) -> Iterator[Columns]:
@@ -58,6 +62,9 @@ class _ArrowColumns:
             return cells.lists(values, where)
         return vectors(values, where)
 
+    def fact(self, name: str) -> Any:
+        return (self.table.schema.metadata or {}).get(name.encode())
+
 
 class _NpzColumns:
     def __init__(self, path: Path) -> None:
@@ -69,12 +76,17 @@ class _NpzColumns:
     def get(self, name: str) -> np.ndarray:
         return _floats(load_npz(self.path, [name])[name], f"{self.path}: array {name!r}")
 
+    def fact(self, name: str) -> Any:
+        found = load_npz(self.path, [name]).get(name)
+        return found if found is None else found.tolist()
+
 
 class _Hdf5Columns:
     def __init__(self, file: Any, path: Path) -> None:
         import h5py
 
         self.path = path
+        self.attributes = file.attrs
         self.sets: dict[str, Any] = {}
 
         # visititems follows no soft or external link, so nothing outside the file is reachable.
@@ -95,6 +107,15 @@ class _Hdf5Columns:
             size = check_array(data.shape, data.dtype.itemsize, where)
             check_ratio(data.id.get_storage_size(), size, where)
             return _floats(data[()], where)
+
+    def fact(self, name: str) -> Any:
+        if name in self.attributes:
+            with reading(f"{self.path}: attribute {name!r}", "an HDF5 attribute"):
+                return np.asarray(self.attributes[name]).tolist()
+        data = self.sets.get(name)
+        if data is None:
+            return None
+        return self.get(name).tolist() if data.ndim else float(data[()])
 
 
 def _floats(values: np.ndarray, where: str) -> np.ndarray:

@@ -11,7 +11,8 @@ from gapless.recordings.conditions import Conditions
 from gapless.recordings.importers import ReadOptions
 from gapless.recordings.importers.checking import check_conditions
 from gapless.recordings.importers.named_arrays import positive
-from gapless.recordings.rawlog import AngleUnit, Pairing, TimeUnit
+from gapless.recordings.preparation.trimming import trim_problem
+from gapless.recordings.rawlog import AngleUnit, Pairing, TimeUnit, Trim
 from gapless.robots.payload import Payload
 
 CHOICES = {
@@ -78,6 +79,22 @@ def _types(content: dict[str, Any]) -> list[str]:
     elif len(set(joints)) < len(joints):
         wrong.append(f"joints names one twice: {joints}")
     return wrong
+
+
+def trim_of(content: dict[str, Any], where: str) -> Trim | None:
+    """The stretch of each log between `start` and `end`, s; None where neither is given.
+
+    Raises:
+        FormatError: they are no numbers, or no stretch.
+    """
+    if "start" not in content and "end" not in content:
+        return None
+    start, end = content.get("start", 0.0), content.get("end", 0.0)
+    if any(not isinstance(x, int | float) or isinstance(x, bool) for x in (start, end)):
+        raise FormatError(f"{where}: start is {start!r} and end {end!r}; seconds were expected")
+    if problem := trim_problem((start, end)):
+        raise FormatError(f"{where}: start and end: {problem}")
+    return float(start), float(end)
 
 
 def conditions_of(content: dict[str, Any], where: str) -> Conditions:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,14 @@ from gapless.errors import FormatError, nearest
 from gapless.recordings.conditions import Conditions
 from gapless.recordings.importers import ReadOptions
 from gapless.recordings.importers.columns import open_columns
-from gapless.recordings.importers.mapping import conditions_of, read_mapping
+from gapless.recordings.importers.mapped_gains import MappedGains
+from gapless.recordings.importers.mapping import conditions_of, read_mapping, trim_of
 from gapless.recordings.importers.named_arrays import PER_JOINT, clock
+from gapless.recordings.importers.number_source import LogFile
 from gapless.recordings.importers.source_files import collect, files
-from gapless.recordings.rawlog import RawLog, Stream
+from gapless.recordings.preparation.clock import SECONDS, infer_unit
+from gapless.recordings.preparation.trimming import kept_rows
+from gapless.recordings.rawlog import RawLog, Stream, Trim
 from gapless.recordings.recording import BODY_CHANNELS
 
 CHANNELS = (*PER_JOINT, *BODY_CHANNELS)
@@ -30,6 +34,10 @@ KEYS = (
     "joints",
     "quat_order",
     "conditions",
+    "gains",
+    "servo",
+    "start",
+    "end",
     *CHANNELS,
 )
 EXAMPLE = (
@@ -40,12 +48,25 @@ EXAMPLE = (
 
 @dataclass(frozen=True)
 class _Plan:
-    """A mapping, understood: which columns make each channel."""
+    """A mapping, understood: which columns make each channel, and where gains come from.
+
+    Attributes:
+        mapping: the file's content.
+        joints: of every log, in the order of their columns.
+        columns: channel -> its columns.
+        conditions: of every log.
+        gains: of each log.
+        own_trim: the stretch that the mapping keeps of each log.
+        trim: the stretch that counts, as the user may have said otherwise.
+    """
 
     mapping: dict[str, Any]
     joints: tuple[str, ...]
     columns: dict[str, list[str]]
     conditions: Conditions
+    gains: MappedGains
+    own_trim: Trim | None
+    trim: Trim | None
 
 
 def read(source: Path, options: ReadOptions) -> Iterator[RawLog]:
@@ -54,7 +75,9 @@ def read(source: Path, options: ReadOptions) -> Iterator[RawLog]:
     joints = _joints(mapping, options)
     where = str(options.mapping)
     columns = {c: _names(mapping[c], c, joints, where) for c in CHANNELS if c in mapping}
-    plan = _Plan(mapping, joints, columns, conditions_of(mapping, where))
+    conditions, gains = conditions_of(mapping, where), MappedGains.of(mapping, joints, where)
+    trim = trim_of(mapping, where)
+    plan = _Plan(mapping, joints, columns, conditions, gains, trim, options.trim or trim)
     paths = files(source, ".csv", ".npz", ".h5", ".hdf5", ".parquet")
     return collect(paths, lambda path: [_table(path, plan)], options.problems)
 
@@ -82,7 +105,9 @@ def _table(path: Path, plan: _Plan) -> RawLog:
             raise FormatError(f"{path} has no column {listed} It has: {', '.join(sorted(known))}")
         values = {c: _join([table.get(n) for n in names]) for c, names in wanted.items()}
         time = table.get(times[0]) if times else np.arange(len(values["q"])) / mapping["rate"]
-    time = clock(time, f"{path}: {times[0] if times else 'q'}")
+        time = clock(time, f"{path}: {times[0] if times else 'q'}")
+        log = LogFile(path, table, joints, _rows(time, plan))
+        gains, notes = plan.gains.gains(log), plan.gains.notes(log)
     _check(path, values, len(time), len(joints))
     return RawLog(
         name=path.stem,
@@ -91,9 +116,19 @@ def _table(path: Path, plan: _Plan) -> RawLog:
         pairing=mapping.get("pairing", "unknown"),
         time_unit=mapping.get("time_unit", None if times else "s"),
         angle_unit=mapping.get("angle_unit"),
-        conditions=plan.conditions,
+        conditions=replace(plan.conditions, gains=plan.conditions.gains | gains),
         source=str(path),
+        notes=tuple(notes),
+        trim=plan.own_trim,
     )
+
+
+def _rows(time: np.ndarray, plan: _Plan) -> np.ndarray | None:
+    """Rows that will be used, where a log is trimmed."""
+    if plan.trim is None:
+        return None
+    unit = infer_unit(time, plan.mapping.get("time_unit", None if "time" in plan.mapping else "s"))
+    return kept_rows(time * SECONDS[unit], plan.trim)
 
 
 def _names(spec: Any, channel: str, joints: tuple[str, ...], where: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import isnan
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -129,6 +130,17 @@ def _conditions(
         policy=options.policy or given.policy,
         mount=None if mount is None else robot.with_mount(mount).mount,
         payloads=payloads,
-        gains={a.joint: gain for a, gain in zip(joints, given.gains.values(), strict=True)},
+        gains={
+            a.joint: _with_own(gain, robot, a.joint)
+            for a, gain in zip(joints, given.gains.values(), strict=True)
+        },
         held=held,
     )
+
+
+def _with_own(gain: tuple[float, float], robot: Robot, joint: str) -> tuple[float, float]:
+    """The robot's own gain where the log states one of the two only."""
+    column = robot.joints.index(joint)
+    own = robot.joints.kp[column], robot.joints.kd[column]
+    kp, kd = (float(o) if isnan(g) else g for g, o in zip(gain, own, strict=True))
+    return kp, kd

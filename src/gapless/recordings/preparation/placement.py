@@ -27,7 +27,14 @@ SEARCHABLE = 5.0
 """s of recording in which a distant offset of clocks can be told from chance."""
 WELL_FITTED = 0.8
 """Share of the motion that a lagged command explains on a robot that follows."""
-DECLARE = "give --command-acts after, or --command-acts produced"
+UNSAID = (
+    "the log does not say whether row k's command acts after state k or produced it, and its "
+    "motion does not tell"
+)
+DECLARE = (
+    "say it for all logs: --command-acts after, or --command-acts produced (in a mapping, "
+    'pairing = "acts_after" or "produced")'
+)
 
 
 @dataclass
@@ -91,8 +98,7 @@ def judge(recording: Recording, delay: Delay, moved: int | None) -> PlacementVer
         _judge_early(delay, moved, verdict)
     elif moved is None:
         verdict.problems.append(
-            f"the log does not say whether row k's command acts after state k or produced it, and "
-            f"the measured delay of {_steps(delay)} fits both; {DECLARE}"
+            f"{UNSAID} (the measured delay of {_steps(delay)} fits both); {DECLARE}"
         )
     _judge_clocks(recording, delay, verdict)
     return verdict
@@ -127,10 +133,7 @@ def _judge_early(delay: Delay, moved: int | None, verdict: PlacementVerdict) -> 
 
 def _judge_unmeasured(moved: int | None, verdict: PlacementVerdict) -> None:
     if moved is None:
-        verdict.problems.append(
-            "the log does not say whether row k's command acts after state k or produced it, and "
-            f"there is too little motion to tell; {DECLARE}"
-        )
+        verdict.problems.append(f"{UNSAID} (there is too little motion to tell); {DECLARE}")
     verdict.findings.append(
         Finding(
             "info",

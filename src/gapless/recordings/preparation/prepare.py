@@ -16,6 +16,7 @@ from gapless.recordings.preparation import clock, orientation, placement, units
 from gapless.recordings.preparation.building import Builder, Built, build, finish
 from gapless.recordings.preparation.delay import Delay, estimate
 from gapless.recordings.preparation.joint_names import arrange
+from gapless.recordings.preparation.trimming import trimmed
 from gapless.recordings.rawlog import RawLog, Stream
 from gapless.recordings.recording import Recording
 
@@ -85,8 +86,11 @@ def prepare(log: RawLog, robot: Robot, options: ImportOptions, rate: float) -> P
     """
     _require_samples(log)
     name = options.motion or log.name
-    ledger = Ledger(name, findings=[Finding("info", "note", note) for note in log.notes])
+    ledger = Ledger(name)
     log = ledger.attempt(lambda: _in_seconds(log, options)) or log
+    if not ledger.problems:
+        log = ledger.attempt(lambda: trimmed(log, options.trim or log.trim)) or log
+    ledger.findings += [Finding("info", "note", note) for note in log.notes]
     ledger.findings += _resampled(log, options, rate)
     arranged = ledger.attempt(lambda: arrange(log, robot, options))
     if arranged is not None:
