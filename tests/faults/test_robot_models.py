@@ -12,6 +12,8 @@ from gapless.robots import Robot
 
 BODY = """<body name="arm"><joint name="pan" axis="0 0 1"/><geom size=".1"/>
 <body name="hand" pos="0 0 .3"><joint name="lift" axis="0 1 0"/><geom size=".1"/></body></body>"""
+PAIR = """<contact><pair geom1="s" geom2="f"/></contact>
+<worldbody><geom name="f" size="1 1 1" type="box" pos="0 0 -9"/></worldbody></mujoco>"""
 DRIVEN = '<position joint="pan" kp="5" kv="1"/><position joint="lift" kp="5" kv="1"/>'
 
 
@@ -101,11 +103,39 @@ def test_robot_files_of_rubbish_are_format_errors(tmp_path, content):
         Robot.load(tmp_path / "robot.toml")
 
 
-def test_case_29_missing_mesh_is_named(tmp_path):
-    """The message holds the path that was looked for."""
+def test_case_29_missing_files_are_named_and_done_without(tmp_path):
+    """All of them at once; what collided, or weighed something, is said loudly."""
+    head = """<asset><mesh file="gone.stl"/><mesh name="sole" file="foot.obj"/>
+    <texture name="t" type="2d" file="paint.png"/><material name="m" texture="t"/>
+    <hfield name="h" file="hills.png" size="1 1 1 1"/></asset>"""
+    body = BODY.replace(
+        '<geom size=".1"/>',
+        '<geom type="mesh" mesh="gone" material="m" mass="0" contype="0" conaffinity="0"/>'
+        '<geom size=".1" material="m"/>',
+        1,
+    ).replace("</body></body>", '<geom name="s" type="mesh" mesh="sole"/></body></body>')
+    body += '<geom type="hfield" hfield="h"/>'
+    path = write(tmp_path, body, head=head)
+    path.write_text(path.read_text().replace("</mujoco>", PAIR))
+    robot = Robot.from_mjcf(path)
+    files, contact, masses = robot.notes[:3]
+    assert all(name in files for name in ("gone.stl", "foot.obj", "paint.png", "hills.png"))
+    assert "CONTACT SHAPES ARE LOST" in contact and "hand, world" in contact
+    assert "THE MASSES of hand" in masses
+    assert robot.model().nmesh == 0 and robot.model().body("hand").mass > 0
+    bare = Robot.from_mjcf(write(tmp_path))
+    np.testing.assert_allclose(robot.model().body_mass, bare.model().body_mass)
+
+
+def test_case_29_links_that_only_missing_meshes_weighed_are_refused(tmp_path):
+    """A link without mass is no link; one with an inertial of its own is."""
     head = '<asset><mesh name="m" file="gone.stl"/></asset>'
-    with pytest.raises(ModelError, match=r"does not exist.*gone\.stl"):
-        Robot.from_mjcf(write(tmp_path, head=head))
+    body = BODY.replace('<geom size=".1"/>', '<geom type="mesh" mesh="m"/>')
+    with pytest.raises(ModelError, match=r"masses of arm, hand.*<inertial"):
+        Robot.from_mjcf(write(tmp_path, body, head=head))
+    weight = '<inertial pos="0 0 0" mass="1" diaginertia=".1 .1 .1"/>'
+    whole = body.replace("<geom", f"{weight}<geom")
+    assert Robot.from_mjcf(write(tmp_path, whole, head=head)).model().body("arm").mass == 1
 
 
 def test_an_include_of_itself_ends(tmp_path):

@@ -198,7 +198,11 @@ def test_urdf_limits_are_read_and_gains_must_be_given(urdf):
     assert robot.with_mount("free").model().nq == 8
 
 
-def test_urdf_without_its_meshes_says_how_to_do_without(urdf):
-    """A missing mesh is named, and so is the way round it."""
-    with pytest.raises(ModelError, match=r"base\.stl.*meshes='drop'"):
-        Robot.from_urdf(urdf, gains={"*": (20.0, 1.0)})
+def test_urdf_without_its_meshes_says_what_is_lost(urdf):
+    """Every missing mesh is named, and where contact shapes are lost."""
+    robot = Robot.from_urdf(urdf, gains={"*": (20.0, 1.0)})
+    (note,) = [note for note in robot.notes if "do not exist" in note]
+    assert "package://arm/meshes/base.stl" in note and "CONTACT" not in note
+    urdf.write_text(urdf.read_text().replace("visual>", "collision>"))
+    robot = Robot.from_urdf(urdf, gains={"*": (20.0, 1.0)})
+    assert any("CONTACT SHAPES ARE LOST with them on base" in note for note in robot.notes)

@@ -15,6 +15,7 @@ from gapless.cli.terminal import check_outputs, console, parse, progress, save_j
 from gapless.recordings.importing import ImportReport, import_dataset, refusals
 from gapless.recordings.options import ImportOptions
 from gapless.robots import Robot
+from gapless.robots.missing_files import missing_notes
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,8 @@ def run(arguments: list[str]) -> int:
             watch=show,
             overwrite=args.overwrite,
         )
+    for note in missing_notes(robot.notes):
+        console(stderr=True).print(Text(f"note: {note}", style="yellow"))
     out = console()
     out.print(_summary(report))
     if report.findings:

@@ -21,6 +21,7 @@ from gapless.recordings.recording import Recording, Recordings
 from gapless.recordings.split import Split
 from gapless.recordings.splitting import split_recordings, usable
 from gapless.robots import Robot
+from gapless.robots.missing_files import missing_notes
 
 NAMED = 5
 """Recordings that a note names."""
@@ -54,6 +55,7 @@ def close(
         recordings, test=how.test, choose=how.choose, units=how.units, seed=how.seed
     )
     notes = [*_left_out(every, recordings), *split.notes, *_doubts(split)]
+    notes += missing_notes(robot.notes)
     facts = _facts(dataset, recordings, robot, how, split, notes)
     steps = Steps(Run.begin(Path(out), robot, facts, restart), robot, how, split, watch)
     run = steps.run

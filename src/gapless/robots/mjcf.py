@@ -12,6 +12,7 @@ from gapless.errors import ModelError, unknown
 from gapless.robots import build
 from gapless.robots.drives import Gains, NeedsOptionsError, read_joints
 from gapless.robots.joints import Alias, Joints, TrackingPoint
+from gapless.robots.missing_files import drop_missing
 from gapless.robots.mjcf_edits import clamp, clear_orientation, lock, reduce, set_free
 from gapless.robots.xmlfiles import Files, collect
 
@@ -77,7 +78,8 @@ def read_mjcf(
     """The fields of a Robot from a MuJoCo XML file.
 
     Args:
-        path: the XML file; its meshes must lie in its folder.
+        path: the XML file; its meshes must lie in its folder, and are done without where they
+            do not exist, which the notes say.
         name: the robot's name; None is the file's.
         mount: "free", "fixed" or a link; None is as the file has it.
         unactuated: what to do with joints that no actuator drives.
@@ -106,7 +108,8 @@ def read_files(
     fields: Mapping[str, Any],
 ) -> dict[str, Any]:
     """The fields of a Robot from a model already in memory."""
-    spec, notes = parse(files, name), []
+    notes: list[str] = []
+    spec = parse(files, name, notes)
     top, pose = find_top(build.compile_spec(spec), root), {}
     if default is None and spec.keys:
         pose = _key_pose(build.compile_spec(spec))
@@ -151,8 +154,8 @@ def _with_locks(values: dict[str, Any], loose: list[str]) -> dict[str, Any]:
     return {**values, "joints": joints.select(kept), "locked": angles}
 
 
-def parse(files: Files, name: str) -> mujoco.MjSpec:
-    """Read a model from memory and name what it leaves nameless."""
+def parse(files: Files, name: str, notes: list[str] | None = None) -> mujoco.MjSpec:
+    """Read a model from memory, without what is missing, and name what it leaves nameless."""
     import mujoco
 
     try:
@@ -166,6 +169,9 @@ def parse(files: Files, name: str) -> mujoco.MjSpec:
         body.name = body.name or f"link_{i}"
         for k, joint in enumerate(body.joints):
             joint.name = joint.name or f"{body.name}_joint" + (f"_{k}" if k else "")
+    found = drop_missing(spec, files.missing)
+    if notes is not None:
+        notes += found
     return spec
 
 

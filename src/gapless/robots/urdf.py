@@ -12,6 +12,7 @@ import numpy as np
 from gapless.errors import FormatError, ModelError
 from gapless.robots.drives import Gains, NeedsOptionsError
 from gapless.robots.joints import Alias, Joints
+from gapless.robots.missing_files import losses
 from gapless.robots.mjcf import Unactuated, read_files
 from gapless.robots.xmlfiles import Files, inside, parse, read_file
 
@@ -37,7 +38,8 @@ def read_urdf(
     A URDF has limits but no gains: pass `gains`, for example {"*": (100, 2)}.
 
     Args:
-        meshes: "drop" leaves out shapes made of meshes, so that the files are not needed.
+        meshes: "drop" leaves out shapes made of meshes; "load" only those whose files do not
+            exist, which the notes say.
         path, name, mount, unactuated, gains, aliases, root, default, folder, fields: as for
             `gapless.robots.mjcf.read_mjcf`.
     """
@@ -50,35 +52,46 @@ def read_urdf(
         raise NeedsOptionsError(
             f"{path} is URDF, which holds no gains. Pass gains={{'*': (kp, kd)}}"
         )
-    assets = _take_meshes(tree, path.parent, folder or path.parent, meshes)
+    assets, notes = _take_meshes(tree, path.parent, folder or path.parent, meshes)
     _keep_links(tree)
     files = Files(ElementTree.tostring(tree, encoding="unicode"), assets=assets)
     name = name or tree.get("name") or path.stem
     values = read_files(files, name, mount, unactuated, gains, aliases, root, default, fields)
-    return {**values, "joints": _with_limits(values["joints"], tree)}
+    notes = (*notes, *values["notes"])
+    return {**values, "joints": _with_limits(values["joints"], tree), "notes": notes}
 
 
 def _take_meshes(
     tree: ElementTree.Element, base: Path, folder: Path, meshes: Meshes
-) -> dict[str, bytes]:
-    """Read the meshes and rename them by number, or drop the shapes that need them."""
+) -> tuple[dict[str, bytes], list[str]]:
+    """Read the meshes and rename them by number; drop shapes whose mesh is missing or unwanted.
+
+    Returns:
+        Meshes by their new names, and notes about those that do not exist.
+    """
     assets: dict[str, bytes] = {}
+    missing: dict[str, None] = {}
+    touching: dict[str, None] = {}
     for link in tree.iter("link"):
         for shape in [*link.findall("visual"), *link.findall("collision")]:
             mesh = shape.find("geometry/mesh")
             if mesh is None:
                 continue
-            if meshes == "drop":
+            name = mesh.get("filename", "")
+            source = None if meshes == "drop" else _mesh_path(name, base, folder)
+            if source is None:
                 link.remove(shape)
-                continue
-            source = _mesh_path(mesh.get("filename", ""), base, folder)
-            key = f"mesh_{len(assets)}{source.suffix.lower()}"
-            assets[key] = read_file(source)
-            mesh.set("filename", key)
-    return assets
+            if meshes == "load" and source is None:
+                missing[name] = None
+                touching |= {link.get("name", ""): None} if shape.tag == "collision" else {}
+            if source is not None:
+                key = f"mesh_{len(assets)}{source.suffix.lower()}"
+                assets[key] = read_file(source)
+                mesh.set("filename", key)
+    return assets, losses(list(missing), list(touching))
 
 
-def _mesh_path(filename: str, base: Path, folder: Path) -> Path:
+def _mesh_path(filename: str, base: Path, folder: Path) -> Path | None:
     name = filename.removeprefix("file://")
     if name.startswith("package://"):
         # The package is the model's own; its name is the first part, which may be a folder here.
@@ -87,7 +100,7 @@ def _mesh_path(filename: str, base: Path, folder: Path) -> Path:
         name = next((str(p / inner) for p in places if (p / inner).is_file()), inner)
     source = inside(folder, name, base)
     if not source.is_file():
-        raise ModelError(f"mesh {filename!r} does not exist; pass meshes='drop' to do without")
+        return None
     if source.suffix.lower() not in (".stl", ".obj", ".msh"):
         raise ModelError(f"mesh {filename!r} is not STL, OBJ or MSH; pass meshes='drop'")
     return source

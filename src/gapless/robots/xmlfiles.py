@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 from xml.etree import ElementTree
 
 from gapless.errors import FormatError, ModelError
+from gapless.robots.missing_files import DROPPABLE
 
 _MAX_BYTES = 256 * 2**20
 _MAX_INCLUDES = 100
@@ -15,11 +16,19 @@ _MAX_INCLUDES = 100
 
 @dataclass
 class Files:
-    """An XML text, the XML files it includes, and its meshes and textures, by the name it uses."""
+    """An XML text, the XML files it includes, and its meshes and textures, by the name it uses.
+
+    Attributes:
+        xml: the text.
+        includes: XML files that it includes.
+        assets: meshes, height fields and textures.
+        missing: element and name of those that do not exist.
+    """
 
     xml: str
     includes: dict[str, bytes] = field(default_factory=dict)
     assets: dict[str, bytes] = field(default_factory=dict)
+    missing: tuple[tuple[str, str], ...] = ()
 
 
 def parse(path: Path) -> ElementTree.Element:
@@ -70,6 +79,9 @@ def collect(path: Path, folder: Path | None = None) -> Files:
         for tag, name in _named_files(tree):
             subfolder = folders["texturedir" if tag == "texture" else "meshdir"]
             source = inside(folder, name, path.parent / subfolder)
+            if tag in DROPPABLE and not source.is_file():
+                files.missing = (*files.missing, (tag, name))
+                continue
             files.assets[str(PurePosixPath(subfolder) / name)] = read_file(source)
     return files
 

@@ -53,8 +53,9 @@ class MappedGains:
                 f"{table!r}, {servo!r}"
             )
         found = cls(
-            *(_sources(table.get(key, {}), f"{where}: gains.{key}") for key in ("kp", "kd")),
-            _servos(servo, where),
+            kp=_sources(table.get("kp", {}), f"{where}: gains.kp"),
+            kd=_sources(table.get("kd", {}), f"{where}: gains.kd"),
+            servos=_servos(servo, where),
         )
         if servo and not found.kp:
             raise FormatError(f"{where}: [servo] needs gains.kp, the gain register of each log")
