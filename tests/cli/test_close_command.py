@@ -61,6 +61,21 @@ def test_settings_that_are_not_understood(
     assert not (tmp_path / "run").exists()
 
 
+def test_parts_are_named(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Patterns say what teaches and what tests; the run holds both, and what was left out."""
+    monkeypatch.setattr("gapless.cli.close_command._report", lambda _: None)
+    told = ["close", str(data), "--lock", *LOCKED, *QUICK, "--learn", "[a]", "--out"]
+    assert main([*told, str(tmp_path / "run"), "--test", "c*"]) == 0
+    facts = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert facts["split"]["test"] == ["c"] and facts["split"]["learn"] == ["a#learn"]
+    assert "left out: b" in capsys.readouterr().err
+    assert facts["settings"]["learn"] == ["[a]"] and facts["settings"]["test"] == ["c*"]
+    assert main([*told, str(tmp_path / "other"), "--test", "kick*"]) == 2
+    assert "no motion is named as kick*; there are: a, b, c" in capsys.readouterr().err
+
+
 def test_a_run_is_whole_without_the_report(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

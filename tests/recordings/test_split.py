@@ -166,3 +166,44 @@ def test_what_learned_nothing_here_is_judged_by_all(many: list[Recording]) -> No
     split = judges(many)
     assert not len(split.learn) and len(split.choose) + len(split.test) == len(many)
     assert not names(split.choose) & names(split.test)
+
+
+def test_parts_by_name(many: list[Recording]) -> None:
+    """What is named teaches and tests; what is named by neither is left out, and said so."""
+    split = split_recordings(many, learn=["m[0-5]"], test=["m6", "m7"])
+    assert names(split.test) == {"m6", "m7"}
+    assert names(split.learn) | names(split.choose) == {f"m{k}" for k in range(6)}
+    split = split_recordings(many, learn=["m[0-4]"], test=["m7"])
+    assert "left out: m5, m6" in split.notes[0] and not names(split.test) & {"m5", "m6"}
+
+
+def test_one_part_by_name(many: list[Recording]) -> None:
+    """Learning is named: all others test. Testing is named: all others learn and choose."""
+    every = names(many)
+    split = split_recordings(many, learn=["m[0-4]"])
+    assert names(split.test) == every - {f"m{k}" for k in range(5)} and split.notes == ()
+    split = split_recordings(many, test=["m1", "m3"])
+    assert names(split.test) == {"m1", "m3"}
+    assert names(split.learn) | names(split.choose) == every - {"m1", "m3"}
+
+
+@pytest.mark.parametrize(
+    ("named", "message"),
+    [
+        ({"learn": ["squat*"]}, r"no motion is named as squat\*; there are: m0, m1"),
+        ({"test": ["m1", "kick"]}, "no motion is named as kick; there are"),
+        ({"learn": ["m[0-3]"], "test": ["m3"]}, "m3 would both teach and test"),
+    ],
+)
+def test_names_that_part_nothing_are_refused(
+    many: list[Recording], named: dict, message: str
+) -> None:
+    """With the names that there are."""
+    with pytest.raises(DataError, match=message):
+        split_recordings(many, **named)
+
+
+def test_parts_by_name_never_leak(many: list[Recording]) -> None:
+    """The same command under another name is found, whatever was named."""
+    with pytest.raises(DataError, match="motions are in two parts"):
+        split_recordings([*many, moving("kick", 0)], learn=["m*"], test=["kick"])

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 from gapless.cli.correction_option import settings_of
 from gapless.cli.robot_option import OfDataset
+from gapless.cli.split_option import share_or_patterns
 from gapless.cli.stopping import stoppable, stopped
 from gapless.cli.terminal import check_outputs, console, parse, progress, save_json
 from gapless.errors import MissingExtraError
 
 if TYPE_CHECKING:
-    from gapless.closing import Run
+    from gapless.closing import CloseSettings, Run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +26,11 @@ class Close(OfDataset):
 
     out: Path
     """Folder of the run."""
+    learn: tuple[str, ...] = ()
+    """Patterns of the motions to learn from and choose by; all others are held out, or those that
+    --test names."""
+    test: tuple[str, ...] = ()
+    """Motions that are held out and only reported: patterns of their names, or a share; 0.25."""
     set: tuple[str, ...] = ()
     """Other settings than those that suit the recordings, e.g. horizon=0.5, model=operator,
     'parameters=["kp","frictionloss"]', test=0.3, 'units=["4"]'."""
@@ -37,7 +43,7 @@ class Close(OfDataset):
 def run(arguments: list[str]) -> int:
     """Parse and run."""
     args = parse(Close, "close", arguments)
-    from gapless.closing import CloseSettings, close
+    from gapless.closing import close
 
     check_outputs(args.json)
     dataset, robot = args.opened()
@@ -49,7 +55,7 @@ def run(arguments: list[str]) -> int:
                 args.out,
                 restart=args.restart,
                 watch=show,
-                settings=CloseSettings(**settings_of("set", args.set, CloseSettings())),
+                settings=_settings(args),
             )
     except KeyboardInterrupt as stop:
         return stopped(stop, (args.out / "run.json").exists())
@@ -60,6 +66,15 @@ def run(arguments: list[str]) -> int:
     console().print(f"simulator {args.out / 'use.py'}")
     _report(found)
     return 0
+
+
+def _settings(args: Close) -> CloseSettings:
+    from gapless.closing import CloseSettings
+
+    told = settings_of("set", args.set, CloseSettings())
+    told |= {"learn": args.learn} if args.learn else {}
+    told |= {"test": share_or_patterns(args.test)} if args.test else {}
+    return CloseSettings(**told)
 
 
 def _report(found: Run) -> None:

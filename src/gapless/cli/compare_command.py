@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gapless.cli.correction_option import literal
-from gapless.cli.split_option import Learning
+from gapless.cli.split_option import Learning, tell
 from gapless.cli.stopping import stoppable, stopped
 from gapless.cli.terminal import check_outputs, console, parse, progress, save_json
 from gapless.errors import GaplessError
@@ -52,11 +52,12 @@ def run(arguments: list[str]) -> int:
 
     check_outputs(args.json)
     dataset, robot = args.opened()
+    split = tell(args.split(dataset))
     kept = args.json and args.json.with_name(f".{args.json.name}.progress")
     try:
         with stoppable(), progress("comparing") as show:
             found = compare(
-                args.split(dataset),
+                split,
                 robot,
                 [name.strip() for name in args.methods.split(",") if name.strip()],
                 seeds=args.seeds,

@@ -15,6 +15,7 @@ from gapless.cli.correct_options import (
 )
 from gapless.cli.correction_option import calibration_of
 from gapless.cli.correction_report import draw, report
+from gapless.cli.split_option import share_or_patterns, tell
 from gapless.cli.stopping import stoppable, stopped
 from gapless.cli.terminal import check_outputs, console, parse
 from gapless.cli.training_view import shown
@@ -111,7 +112,7 @@ def _job(args: Correct) -> _Job:
     dataset, robot = args.opened()
     calibration = calibration_of(args.calibration, args.loaded)
     world = MujocoWorld(robot, dataset.rate, physics_step=args.physics_step)
-    split = _judges(args, dataset) if args.transfer else args.split(dataset, calibration)
+    split = _judges(args, dataset) if args.transfer else tell(args.split(dataset, calibration))
     if calibration is not None:
         split = split.each(calibration.recordings)
     return _Job(split, world, calibration)
@@ -174,4 +175,4 @@ def _judges(args: Correct, dataset: Dataset) -> Split:
             f"{args.dataset} has no motion (of these units) that {args.transfer} was not trained "
             "on, so nothing can judge the transfer; give a dataset of other motions"
         )
-    return judges(unseen, args.test, args.seed)
+    return judges(unseen, share_or_patterns(args.test), args.seed)

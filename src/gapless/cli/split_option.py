@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gapless.cli.robot_option import OfDataset
-from gapless.errors import DataError, GaplessError
+from gapless.cli.terminal import console
+from gapless.errors import DataError
 from gapless.recordings import Dataset, Split
+from gapless.recordings.named_parts import is_patterns, named
 from gapless.recordings.splitting import SHARE, split_recordings, unseen
 
 if TYPE_CHECKING:
     from gapless.identification import Calibration
+    from gapless.recordings.recording import Recording, Recordings
     from gapless.recordings.splitting import Stratum
+
+
+def share_or_patterns(texts: Sequence[str]) -> float | tuple[str, ...]:
+    """What --test says: one number is a share of the motions, anything else patterns of names."""
+    try:
+        (share,) = map(float, texts)
+    except ValueError:
+        return tuple(texts)
+    return share
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,9 +35,10 @@ class Learning(OfDataset):
     """Options of every command that learns from a dataset."""
 
     learn: tuple[str, ...] = ()
-    """Patterns of the motions to learn from and choose by; all others are held out."""
-    test: float = SHARE
-    """Share of the motions that are held out and only reported, where --learn does not say."""
+    """Patterns of the motions to learn from and choose by; all others are held out, or those that
+    --test names."""
+    test: tuple[str, ...] = (str(SHARE),)
+    """Motions that are held out and only reported: patterns of their names, or a share."""
     test_on: Path | None = None
     """Another dataset to test on; motions that are learned from are left out."""
     choose: float = SHARE
@@ -42,47 +55,41 @@ class Learning(OfDataset):
         stratum: Stratum | None = None,
     ) -> Split:
         """The recordings by their use; as those of a calibration were, where one is given."""
-        pool, others = _by_name(dataset, self.learn)
+        test = share_or_patterns(self.test)
         divide = partial(
             split_recordings, choose=self.choose, units=self.units, seed=self.seed, stratum=stratum
         )
         if self.test_on is not None:
-            kept = divide(pool, test=0.0 if self.learn else self.test, units=())
+            share = 0.0 if self.learn or isinstance(test, tuple) else test
+            kept = divide(dataset, test=share, units=(), learn=self.learn)
             learned = [*kept.learn, *kept.choose]
-            return divide(
-                learned, test=_tested(Dataset.open(self.test_on), dataset, learned, self.test_on)
-            )
-        if self.learn:
-            return divide(pool, test=others if len(others) else 0.0)
-        like = calibration.split if calibration is not None and calibration.split else None
-        return divide(pool, test=self.test, like=like)
+            return divide(learned, test=_tested(self.test_on, dataset, learned, test))
+        named_here = self.learn or is_patterns(test)
+        like = None if calibration is None or named_here else calibration.split or None
+        return divide(dataset, test=test, learn=self.learn, like=like)
 
 
-def _by_name(dataset: Dataset, patterns: tuple[str, ...]) -> tuple[Dataset, Dataset]:
-    """Recordings of motions that are named, and the others; without names, all and none."""
-
-    def named(name: str) -> bool:
-        return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
-
-    usable = dataset.select(lambda episode: not episode.flags)
-    chosen = usable.select(lambda episode: named(episode.name))
-    if patterns and not len(chosen):
-        there = ", ".join(dict.fromkeys(e.name for e in dataset.episodes))
-        raise GaplessError(f"no motion is named as {', '.join(patterns)}; there are: {there}")
-    return chosen, usable.select(lambda episode: not named(episode.name))
+def tell(split: Split) -> Split:
+    """The split, after what people should know about it was said."""
+    for note in split.notes:
+        console(stderr=True).print(f"note: {note}", markup=False)
+    return split
 
 
-def _tested(other: Dataset, pool: Dataset, learned: Dataset | list, where: Path) -> list:
+def _tested(
+    where: Path, pool: Dataset, learned: Recordings, test: float | tuple[str, ...]
+) -> list[Recording]:
     """Recordings of another dataset whose motions are not learned from."""
+    other = Dataset.open(where)
     if (other.robot, other.rate) != (pool.robot, pool.rate):
         raise DataError(
             f"{where} is of {other.robot!r} at {other.rate:g} Hz, the recordings to learn from are "
             f"of {pool.robot!r} at {pool.rate:g} Hz; both must be the same"
         )
-    found = unseen(other, learned)
+    found = [r for r in unseen(other, learned) if not is_patterns(test) or named(r.name, test)]
     if not found:
         raise DataError(
-            f"every motion in {where} is learned from too, so nothing is left to test on; learn "
-            "from fewer motions (--learn PATTERNS, or a larger --test)"
+            f"nothing in {where} is left to test on: every motion (that --test names) is learned "
+            "from too; learn from fewer motions (--learn PATTERNS, or a larger --test)"
         )
     return found

@@ -38,7 +38,9 @@ class CloseSettings:
         model_settings: of the model.
         members: networks of its ensemble.
         trainer_settings: of the gradient trainer.
-        test: share of the motions that are held out and only reported.
+        learn: patterns of the motions that teach and choose; all others are held out, or those
+            that `test` names. None of them is as the shares say.
+        test: share of the motions that are held out and only reported, or patterns of their names.
         choose: share of the others that decide what is kept.
         units: test only on these units, and learn only from the others.
         physics_step: longest physics step, s.
@@ -52,7 +54,8 @@ class CloseSettings:
     model_settings: dict[str, Any] | None = None
     members: int = 2
     trainer_settings: dict[str, Any] | None = None
-    test: float = SHARE
+    learn: tuple[str, ...] = ()
+    test: float | tuple[str, ...] = SHARE
     choose: float = SHARE
     units: tuple[str, ...] = ()
     physics_step: float | None = None

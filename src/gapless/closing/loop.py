@@ -52,7 +52,12 @@ def close(
     recordings = usable(every)
     how = (settings or CloseSettings()).suited_to(recordings, robot)
     split = split_recordings(
-        recordings, test=how.test, choose=how.choose, units=how.units, seed=how.seed
+        recordings,
+        test=how.test,
+        choose=how.choose,
+        units=how.units,
+        seed=how.seed,
+        learn=how.learn,
     )
     notes = [*_left_out(every, recordings), *split.notes, *_doubts(split)]
     notes += missing_notes(robot.notes)
@@ -86,7 +91,7 @@ def _doubts(split: Split) -> list[str]:
     if len(names) != 1:
         return []
     return [
-        f"only one held-out motion ({names[0]}): with another one (--set seed=1) the figures may "
+        f"only one held-out motion ({names[0]}): with another one (--test NAME) the figures may "
         "be quite different. Record more motions to be sure"
     ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -147,10 +147,13 @@ class Dataset:
     def split(
         self,
         by: Literal["motion", "unit"] = "motion",
-        test: float = SHARE,
+        test: Sequence[str] | float = SHARE,
         choose: float = SHARE,
         units: Collection[str] = (),
         seed: int = 0,
+        learn: Sequence[str] = (),
     ) -> Split:
         """Divide into what teaches, what chooses and what is only reported; `split_recordings`."""
-        return split_recordings(self, by=by, test=test, choose=choose, units=units, seed=seed)
+        return split_recordings(
+            self, by=by, test=test, choose=choose, units=units, seed=seed, learn=learn
+        )

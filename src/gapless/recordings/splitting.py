@@ -11,6 +11,7 @@ import numpy as np
 
 from gapless.errors import DataError, unknown
 from gapless.recordings.motion_identity import motions_of
+from gapless.recordings.named_parts import named_parts
 from gapless.recordings.recording import Recording, Recordings
 from gapless.recordings.split import (
     PARTS,
@@ -35,27 +36,46 @@ def split_recordings(
     recordings: Recordings,
     *,
     by: Literal["motion", "unit"] = "motion",
-    test: Recordings | float = SHARE,
+    test: Recordings | Sequence[str] | float = SHARE,
     choose: float = SHARE,
     units: Collection[str] = (),
     seed: int = 0,
     like: Mapping[str, Collection[str]] | None = None,
     stratum: Stratum | None = None,
+    learn: Sequence[str] = (),
 ) -> Split:
-    """Divide recordings by what was commanded, or by unit.
+    """Divide recordings by what was commanded, by unit, or by name.
 
     Args:
         recordings: those flagged as unfit and those without commands are left out.
         by: what is not in two parts; by unit, motions recur on the units that test.
-        test: share of the motions (or units) that test, or recordings to test on.
+        test: share of the motions (or units) that test, recordings to test on, or patterns of
+            their names.
         choose: share of the other motions that choose; 0 leaves nothing to choose by.
         units: test only on these units, and learn and choose only on the others.
         seed: of what is drawn.
         like: part -> motions of an earlier split; motions that it does not know teach.
         stratum: kinds of recordings of which every part should have some.
+        learn: patterns of the names of what is learned from and chosen by; unless `test` says
+            otherwise, all others test.
     """
+    pool, given, notes = named_parts(usable(recordings), learn, test)
+    found = _divided(pool, by, given, choose, units, seed, like, stratum)
+    return replace(found, notes=(*notes, *found.notes))
+
+
+def _divided(
+    pool: list[Recording],
+    by: Literal["motion", "unit"],
+    test: Recordings | float,
+    choose: float,
+    units: Collection[str],
+    seed: int,
+    like: Mapping[str, Collection[str]] | None,
+    stratum: Stratum | None,
+) -> Split:
     refuse_wrong_shares(by, choose, test)
-    pool = usable(recordings)
+    every = pool
     given = [] if isinstance(test, int | float) else usable(test)
     labels = motions_of([*pool, *given])
     motion_of = dict(zip(map(id, (*pool, *given)), labels, strict=True))
@@ -80,7 +100,7 @@ def split_recordings(
         tested = [r for r in tested if not units or unit(r) in units]
     pool = [r for r in pool if unit(r) not in units]
     if units and not (pool and tested):
-        raise _no_such_units(units, recordings)
+        raise _no_such_units(units, every)
     if like is not None and like["choose"]:
         return _with_choosers(pool, tested, motion, like["choose"])
     return _with_choice(pool, tested, motion, choose, rng, kind)
@@ -91,7 +111,7 @@ def as_split(data: Split | Recordings, stratum: Stratum | None = None) -> Split:
     return data if isinstance(data, Split) else split_recordings(data, stratum=stratum)
 
 
-def judges(recordings: Recordings, test: float = SHARE, seed: int = 0) -> Split:
+def judges(recordings: Recordings, test: Sequence[str] | float = SHARE, seed: int = 0) -> Split:
     """For what learns nothing from these recordings: some motions test, all others choose."""
     found = split_recordings(recordings, test=test, seed=seed)
     choose = [*found.learn, *found.choose]
