@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 
@@ -61,3 +62,13 @@ def test_wrong_figures_are_refused(figures: tuple, message: str) -> None:
     """By name, with what was expected."""
     with pytest.raises(GaplessError, match=message):
         Servo(*figures)
+
+
+def test_the_worked_example_of_the_page() -> None:
+    """The figures that the documentation shows are those of the formula."""
+    servo = Servo("dynamixel_xl330", stall_torque=0.52, no_load_speed=10.79, voltage=5.0)
+    shown = (
+        f"{servo.kp(400, 7.4):.3f} N·m/rad, {servo.kd:.4f} N·m·s/rad, {servo.effort(7.4):.3f} N·m"
+    )
+    page = Path(__file__).parents[2] / "docs" / "formats.md"
+    assert shown in page.read_text(encoding="utf-8")
