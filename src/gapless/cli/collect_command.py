@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
+from gapless.cli.command_option import read_command
 from gapless.cli.terminal import check_outputs, console, parse, progress, save_json
 from gapless.errors import DataError
 from gapless.progress import Progress, Watch
@@ -42,8 +43,14 @@ class Collect:
     """Motions by name (multisine, chirp, ...) or files."""
     levels: tuple[str, ...] | None = None
     """SimLifter's levels: per_joint, upper_body, whole_body."""
+    policy: Path | None = None
+    """Policy (.onnx, policy.toml, deploy.yaml or folder) whose walks are recorded, not motions."""
+    command: tuple[str, ...] = ()
+    """Commands of its walks, e.g. 0.5,0,0; drawn from its trained range by default."""
+    base: bool = True
+    """Whether the log of a walk shows the base, as a tracker and an IMU would."""
     seconds: float | None = None
-    """Length of each motion that is drawn."""
+    """Length of each motion or walk that is drawn."""
     payloads: tuple[float, ...] | None = None
     """Loads on each of the links given by --on, kg."""
     on: tuple[str, ...] | None = None
@@ -74,7 +81,7 @@ class Collect:
     """File for the numbers."""
 
 
-NOT_OF_THE_PLAN = ("out", "preset", "truth", "restart", "json", "on")
+NOT_OF_THE_PLAN = ("out", "preset", "truth", "restart", "json", "on", "policy", "command")
 
 
 def run(arguments: list[str]) -> int:
@@ -112,6 +119,10 @@ def _plan(args: Collect) -> CollectionPlan:
     given = {k: v for k, v in vars(args).items() if k not in NOT_OF_THE_PLAN and v is not None}
     if args.on is not None:
         given["payload_links"] = args.on
+    if args.policy is not None:
+        given["policy"] = str(args.policy)
+    if args.command:
+        given["commands"] = tuple(read_command(text) for text in args.command)
     if args.preset is not None:
         return replace(preset(args.preset), **given)
     if args.robot is None:
@@ -170,7 +181,6 @@ def _table(collection: Collection) -> Table:
 
 
 def _summary(collection: Collection, figures: dict[str, Any], out: Path) -> str:
-    from gapless.collection.plan_presets import SIMLIFTER_HOURS
     from gapless.motions.catalogue import CATALOGUE
     from gapless.motions.levels import LEVELS
 
@@ -188,9 +198,19 @@ def _summary(collection: Collection, figures: dict[str, Any], out: Path) -> str:
     else:
         lines.append(
             f"{figures['hours_in_this_run']:.2f} robot hours in {figures['seconds']:.1f} s: "
-            f"{figures['robot_hours_per_minute']:.2f} robot hours a minute; SimLifter's "
-            f"{SIMLIFTER_HOURS} h take {figures['minutes_for_simlifter']:.1f} minutes at this speed"
+            f"{figures['robot_hours_per_minute']:.2f} robot hours a minute"
+            + _pace(collection, figures)
         )
     first = collection.datasets[0].name
     lines.append(f"collection in {out}; next: gapless check {out}, gapless measure {out / first}")
     return "\n".join(lines)
+
+
+def _pace(collection: Collection, figures: dict[str, Any]) -> str:
+    """How long the published dataset takes; walks are another thing."""
+    from gapless.collection.plan_presets import SIMLIFTER_HOURS
+
+    if collection.plan.get("policy"):
+        return ""
+    minutes = figures["minutes_for_simlifter"]
+    return f"; SimLifter's {SIMLIFTER_HOURS} h take {minutes:.1f} minutes at this speed"

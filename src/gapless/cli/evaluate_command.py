@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
+from gapless.cli.command_option import read_command
+from gapless.cli.prediction_report import report_prediction
 from gapless.cli.terminal import check_outputs, console, parse, progress, save_json
 from gapless.errors import DataError, GaplessError
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from gapless.evaluation.policy_episodes import Episodes
     from gapless.motions.motion import Motion
     from gapless.policies import Policy
+    from gapless.recordings import Recording
     from gapless.robots import Robot
     from gapless.worlds.world import World
 
@@ -44,10 +47,10 @@ class Evaluate:
     """Unit of the hidden robot."""
     episodes: int = 64
     """How many, at once."""
-    seconds: float = 20.0
-    """Of each; a tracker's end with its motion."""
+    seconds: float | None = None
+    """Of each; 20, or as long as the recordings of --against; a tracker's end with its motion."""
     command: tuple[str, ...] = ()
-    """Commands in turn, e.g. 0.5,0,0; a spread of the trained range by default."""
+    """Commands in turn, e.g. 0.5,0,0; those of --against, or a spread of the range by default."""
     change_every: float = 0.0
     """Seconds after which an episode goes on to the next command; 0 is never."""
     push: float = 0.0
@@ -67,7 +70,7 @@ class Evaluate:
     sensitivity: int = 0
     """With a run: move so many identified parameters within their intervals."""
     against: Path | None = None
-    """Dataset of the robot under this very policy: compare what it did with what is predicted."""
+    """Dataset of the robot under this very policy: what it did, and what is predicted of it."""
     record: Path | None = None
     """Folder for the last world's episodes as a dataset."""
     seed: int = 0
@@ -87,7 +90,8 @@ def run(arguments: list[str]) -> int:
     opened, robot = _robot(args)
     policy = load_policy(args.policy, robot)
     robot = robot or _own_robot(policy, args)
-    worlds, scenario = _worlds(args, opened, robot), _scenario(args)
+    log, left_out = _log(args, opened, policy)
+    worlds, scenario = _worlds(args, opened, robot), _scenario(args, policy, log)
     motion = _motion(args, policy, robot)
     with progress("evaluating") as show:
         played = play_worlds(policy, worlds, scenario, show)
@@ -96,8 +100,8 @@ def run(arguments: list[str]) -> int:
             found = _with_sensitivity(args, opened, policy, scenario, motion, found, show)
     console().print(found)
     figures = found.to_dict()
-    if args.against is not None:
-        figures["closed_loop"] = _predicted(args.against, policy, scenario, played)
+    if log:
+        figures |= report_prediction(log, left_out, policy, scenario, played)
     save_json(args.json, figures)
     if opened is not None:
         keep_evaluation(opened.path, found, played, figures)
@@ -147,13 +151,26 @@ def _worlds(args: Evaluate, opened: Run | None, robot: Robot) -> dict[str, World
     return found
 
 
-def _scenario(args: Evaluate) -> Scenario:
-    from gapless.evaluation import Scenario
+def _log(
+    args: Evaluate, opened: Run | None, policy: Policy
+) -> tuple[list[Recording], tuple[str, ...]]:
+    """What the robot did under commands that taught nothing, and those that did."""
+    from gapless.evaluation.walk_prediction import untaught
+    from gapless.recordings import Dataset
 
-    return Scenario(
+    if args.against is None:
+        return [], ()
+    return untaught(Dataset.open(args.against), policy, opened.taught if opened else ())
+
+
+def _scenario(args: Evaluate, policy: Policy, log: list[Recording]) -> Scenario:
+    from gapless.evaluation import Scenario
+    from gapless.evaluation.walk_prediction import says_commands, scenario_of
+
+    asked = Scenario(
         episodes=args.episodes,
-        seconds=args.seconds,
-        commands=tuple(_numbers(text) for text in args.command),
+        seconds=20.0 if args.seconds is None else args.seconds,
+        commands=tuple(read_command(text) for text in args.command),
         change_every=args.change_every,
         push=args.push,
         push_every=args.push_every,
@@ -163,13 +180,16 @@ def _scenario(args: Evaluate) -> Scenario:
         step_height=args.step_height,
         seed=args.seed,
     )
-
-
-def _numbers(text: str) -> tuple[float, ...]:
-    try:
-        return tuple(float(part) for part in text.split(","))
-    except ValueError:
-        raise GaplessError(f"--command {text!r} is not understood; expected e.g. 0.5,0,0") from None
+    if args.command or not says_commands(log, policy):
+        return asked
+    logged = scenario_of(log, policy, args.episodes)
+    return replace(
+        asked,
+        episodes=logged.episodes,
+        commands=logged.commands,
+        seconds=logged.seconds if args.seconds is None else args.seconds,
+        payloads=asked.payloads or logged.payloads,
+    )
 
 
 def _load(text: str) -> tuple[str, float]:
@@ -210,21 +230,6 @@ def _with_sensitivity(
         watch=show,  # type: ignore[arg-type]
     )
     return found.with_sensitivity(costs)
-
-
-def _predicted(
-    dataset: Path, policy: Policy, scenario: Scenario, played: dict[str, Episodes]
-) -> dict[str, object]:
-    from gapless.evaluation.closed_loop import compare_closed_loop
-    from gapless.evaluation.episode_recordings import episode_recordings
-    from gapless.recordings import Dataset
-
-    simulated = {
-        name: episode_recordings(own, policy.contract, scenario) for name, own in played.items()
-    }
-    likeness = compare_closed_loop(list(Dataset.open(dataset)), simulated)
-    console().print(likeness)
-    return likeness.to_dict()
 
 
 def _record(path: Path, policy: Policy, scenario: Scenario, played: dict[str, Episodes]) -> None:

@@ -110,6 +110,12 @@ class Run(PrintsAsTables):
         return self.read("summary")
 
     @property
+    def taught(self) -> frozenset[str]:
+        """Motions that taught or chose: figures on them would mean nothing."""
+        split = self.facts["split"]
+        return frozenset([*split["learn"], *split["choose"]])
+
+    @property
     def robot(self) -> Robot:
         """The nominal robot."""
         return load_robot(self.path / ROBOT)

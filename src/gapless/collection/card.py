@@ -97,6 +97,9 @@ def _design(collection: Collection, robot: Robot) -> Iterable[str]:
     loads = ", ".join(f"{kg:g}" for kg in plan["payloads"])
     rates = ", ".join(str(rate) for rate in plan["rates"])
     links = ", ".join(plan["payload_links"]) or "no link"
+    if plan.get("policy"):
+        logged = "logged" if plan["base"] else "not logged"
+        yield f"\n- commands were decided by the policy `{plan['policy']}`; the base is {logged}"
     yield f"\n- joints: {', '.join(robot.joints.names)}"
     yield f"- mount: {robot.mount}; welded: {', '.join(robot.locked) or 'none'}"
     yield f"- payloads: {loads} kg on each of {links}"

@@ -13,14 +13,14 @@ import numpy as np
 from gapless import artifact
 from gapless.collection.card import write_card
 from gapless.collection.collection import Collection, Stored, working
-from gapless.collection.pairing import PairedBatch, batches, play
+from gapless.collection.pairing import PairedBatch, batches, play, starting
 from gapless.collection.plan import CollectionPlan, PlannedSequence
 from gapless.collection.plan_worlds import replica_world, target_world, write_truths
 from gapless.collection.repertoire import Repertoire, repertoire
-from gapless.collection.starts import Starts
+from gapless.collection.walking import WalkedBatch, record_walks
+from gapless.collection.walks import Walks, choose_walks
 from gapless.errors import SimulationError
 from gapless.measurement.gap_plots import require_matplotlib
-from gapless.motions.balance import Balance
 from gapless.progress import ProgressReporter, Watch
 from gapless.recordings.store.part_files import is_finished, read_notes
 from gapless.recordings.store.parts import PartsWriter
@@ -108,7 +108,7 @@ def collect(
         ArtifactError: the folder belongs to something else, or the disk refused.
     """
     require_matplotlib()
-    chosen, out = repertoire(plan), Path(out)
+    chosen, out = repertoire(plan) if plan.policy is None else choose_walks(plan), Path(out)
     with working(out, plan, restart) as finished:
         if finished:
             Collection.open(out).require(_figures(chosen))
@@ -121,7 +121,7 @@ def collect(
 
 def _collect(
     plan: CollectionPlan,
-    chosen: Repertoire,
+    chosen: Repertoire | Walks,
     out: Path,
     reporter: ProgressReporter,
     command: str,
@@ -146,14 +146,14 @@ def _collect(
     collection.save()
 
 
-def _figures(chosen: Repertoire) -> dict[str, str]:
+def _figures(chosen: Repertoire | Walks) -> dict[str, str]:
     """What files decide: hashes of the robot and of the motions."""
     return {"robot_figures": chosen.robot.fingerprint(), "motion_samples": chosen.fingerprint()}
 
 
 def _make(
     plan: CollectionPlan,
-    chosen: Repertoire,
+    chosen: Repertoire | Walks,
     job: CollectionJob,
     tally: Tally,
     reporter: ProgressReporter,
@@ -179,7 +179,7 @@ def _make(
         tally.tell(reporter)
         played = _simulated(plan, chosen, groups[writer.parts_done :], targets, job.rate)
         for batch in _written(writer, played):
-            tally.count(batch.sequences, batch.targets.shape[1])
+            tally.count(batch.sequences, batch.frames)
             tally.leave_out(batch.left_out)
             tally.tell(reporter)
         writer.finish()
@@ -202,32 +202,34 @@ def _skip(
 
 def _simulated(
     plan: CollectionPlan,
-    chosen: Repertoire,
+    chosen: Repertoire | Walks,
     groups: list[list[PlannedSequence]],
     targets: dict[str, np.ndarray],
     rate: int,
-) -> Iterator[PairedBatch]:
+) -> Iterator[PairedBatch | WalkedBatch]:
     """Play batch after batch; a unit's world is built when its first batch comes."""
     replica, target, unit = replica_world(plan, chosen.robot, rate), None, None
-    starts = Starts(plan, replica)
-    if chosen.robot.mount == "free":
-        starts = Balance(chosen.robot, rate, plan.physics_step)
-        starts.require(targets)
+    starts = None if isinstance(chosen, Walks) else starting(plan, targets, replica)
     for batch in groups:
         if target is None or batch[0].unit != unit:
             unit = batch[0].unit
             target = target_world(plan, chosen.robot, unit, rate)
-        yield play(plan, batch, targets, target, replica, starts)
+        if isinstance(chosen, Walks):
+            yield record_walks(plan, chosen, batch, target, replica)
+        elif starts is not None:
+            yield play(plan, batch, targets, target, replica, starts)
 
 
-def _written(writer: PartsWriter, played: Iterator[PairedBatch]) -> Iterator[PairedBatch]:
+def _written(
+    writer: PartsWriter, played: Iterator[PairedBatch | WalkedBatch]
+) -> Iterator[PairedBatch | WalkedBatch]:
     """Write each batch while the next one is simulated; gives a batch when it is on the disk."""
 
-    def write(batch: PairedBatch) -> PairedBatch:
+    def write(batch: PairedBatch | WalkedBatch) -> PairedBatch | WalkedBatch:
         writer.write(batch.recordings(), batch.left_out)
         return batch
 
-    pending: Future[PairedBatch] | None = None
+    pending: Future[PairedBatch | WalkedBatch] | None = None
     with ThreadPoolExecutor(1) as thread:
         for batch in played:
             if pending is not None:

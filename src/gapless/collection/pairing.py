@@ -62,6 +62,11 @@ class PairedBatch:
     joints: tuple[str, ...]
 
     @property
+    def frames(self) -> int:
+        """Samples of each sequence."""
+        return self.targets.shape[1]
+
+    @property
     def left_out(self) -> list[dict[str, Any]]:
         """Sequences that did not end well, what happened, and when; plain JSON values."""
         found = []
@@ -104,6 +109,17 @@ class PairedBatch:
             conditions=self.conditions[i],
             provenance=self.facts | own,
         )
+
+
+def starting(
+    plan: CollectionPlan, targets: Mapping[str, np.ndarray], replica: MujocoWorld
+) -> Starts | Balance:
+    """Where motions start, or what keeps a free robot standing."""
+    if replica.robot.mount != "free":
+        return Starts(plan, replica)
+    balance = Balance(replica.robot, replica.rate, plan.physics_step)
+    balance.require(targets)
+    return balance
 
 
 def play(

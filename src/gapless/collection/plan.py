@@ -59,6 +59,9 @@ class CollectionPlan:
         lock: joints or joint groups welded at their default angle.
         motions: names of the catalogue of motions, or files.
         levels: SimLifter's levels: per_joint, upper_body, whole_body.
+        policy: file or folder of a policy whose walks are recorded, instead of motions.
+        commands: of its walks; none draws them from its trained range.
+        base: whether the log of a walk shows the base: its pose and its velocity.
         seconds: length of each motion that is drawn.
         hours: robot time to reach with as many motions as that takes; None plays each once.
         payloads: load on each of `payload_links`, kg.
@@ -80,6 +83,9 @@ class CollectionPlan:
     lock: tuple[str, ...] = ()
     motions: tuple[str, ...] = ()
     levels: tuple[str, ...] = ()
+    policy: str | None = None
+    commands: tuple[tuple[float, ...], ...] = ()
+    base: bool = True
     seconds: float = 9.15
     hours: float | None = None
     payloads: tuple[float, ...] = (0.0,)
@@ -96,6 +102,8 @@ class CollectionPlan:
     batch: int = 64
 
     def __post_init__(self) -> None:
+        asked = tuple(tuple(map(float, command)) for command in self.commands)
+        object.__setattr__(self, "commands", asked)  # 0 and 0.0 are one plan
         self._refuse_unknown()
         problems = [*self._wrong_numbers(), *self._wrong_lists()]
         if problems:
@@ -131,8 +139,10 @@ class CollectionPlan:
                 yield f"a unit is {unit}; units are numbered from 1"
 
     def _wrong_lists(self) -> Iterator[str]:
-        if not self.motions and not self.levels:
-            yield "no motion was named; give --levels or --motions"
+        if self.policy is None:
+            yield from self._wrong_motions()
+        elif self.motions or self.levels:
+            yield "a policy decides its motions itself; leave out --motions and --levels"
         if any(self.payloads) and not self.payload_links:
             yield f"nothing carries the payload of {max(self.payloads)} kg; give --on LINK"
         for name in ("payloads", "rates", "units", "held_out", "motions", "levels"):
@@ -145,6 +155,12 @@ class CollectionPlan:
         if both := set(self.units) & set(self.held_out):
             yield f"units {sorted(both)} are both for fitting and held out"
 
+    def _wrong_motions(self) -> Iterator[str]:
+        if not self.motions and not self.levels:
+            yield "no motion was named; give --levels, --motions or --policy"
+        if self.commands or not self.base:
+            yield "--command and --no-base are of walks; give --policy"
+
     @property
     def key(self) -> str:
         """Short hash of all of it."""
@@ -153,7 +169,10 @@ class CollectionPlan:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON form."""
-        return json.loads(json.dumps(asdict(self)))
+        facts = asdict(self)
+        if self.policy is None:  # what is of walks only
+            facts = {k: v for k, v in facts.items() if k not in ("policy", "commands", "base")}
+        return json.loads(json.dumps(facts))
 
     @property
     def splits(self) -> dict[str, tuple[int, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,6 +12,7 @@ from gapless.errors import SimulationError
 from gapless.evaluation.scenario import Scenario
 from gapless.policies import Policy, PolicyController
 from gapless.progress import ProgressReporter, Watch
+from gapless.recordings.conditions import Conditions
 from gapless.robots import Floor, Kinematics, Robot
 from gapless.robots.assemble import standing_height
 from gapless.robots.rotations import rotate
@@ -77,6 +79,9 @@ def play(
     scenario: Scenario,
     watch: Watch | None = None,
     stage: str = "episodes",
+    *,
+    start: State | None = None,
+    conditions: Sequence[Conditions] | None = None,
 ) -> Episodes:
     """Run a policy in a world.
 
@@ -86,6 +91,8 @@ def play(
         scenario: what is asked for and what happens.
         watch: told how many of the control steps are done.
         stage: what it is told that this is.
+        start: of each episode; a little off the policy's own stance by default.
+        conditions: of each episode; the policy's gains and the scenario's loads by default.
     """
     world = world.at_rate(policy.contract.rate)
     robot, contract = world.robot, policy.contract
@@ -95,12 +102,13 @@ def play(
             "--mount free)"
         )
     steps = _steps(policy, scenario)
-    start = starts(policy, world, scenario)
-    conditions = [scenario.conditions(contract, robot)] * scenario.episodes
-    world.reset(start, conditions=conditions)
+    start = starts(policy, world, scenario) if start is None else start
+    told = [scenario.conditions(contract, robot)] * scenario.episodes
+    told = told if conditions is None else list(conditions)
+    world.reset(start, conditions=told)
     controller = _controller(policy, world, scenario.episodes)
     reporter = ProgressReporter(watch, stage, steps)
-    return _Playing(world, controller, scenario, start, steps, conditions).played(reporter)
+    return _Playing(world, controller, scenario, start, steps, told).played(reporter)
 
 
 def _steps(policy: Policy, scenario: Scenario) -> int:

@@ -8,6 +8,7 @@ import numpy as np
 
 from gapless.errors import DataError, SimulationError
 from gapless.policies import PolicyContract
+from gapless.policies.policy_contract import PolicyCommand
 from gapless.recordings.conditions import Conditions
 from gapless.robots import Payload, Robot
 
@@ -18,6 +19,11 @@ SHARES = (
 """Shares of a velocity policy's range that are asked for where no commands are given."""
 
 
+def shared(share: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """A command by its shares of a range: 1 is the upper end, -1 the lower one, 0 is nothing."""
+    return np.where(share > 0, share * high, -share * low)
+
+
 @dataclass(frozen=True)
 class Scenario:
     """Many episodes of one policy.
@@ -25,7 +31,9 @@ class Scenario:
     Attributes:
         episodes: how many, at once.
         seconds: of each; a tracker's end with its motion.
-        commands: asked for in turn, one an episode; none takes a spread of the trained range.
+        commands: asked for in turn, one an episode; none takes a spread of the trained range. One
+            of twice (three times, ...) as many numbers asks for that many, one after the other,
+            each for its share of the episode.
         change_every: seconds after which an episode goes on to the next command; 0 is never.
         push: speed that is given to the base at once, in a random direction, m/s; 0 is none.
         push_every: seconds between pushes.
@@ -63,25 +71,30 @@ class Scenario:
         """Command -> (episodes, steps, C) what is asked for."""
         found = {}
         for name, command in contract.commands.items():
-            low, high = np.array(command.lower), np.array(command.upper)
-            if self.commands:
-                choices = np.array(self.commands, float)
-            elif len(low) == 3:
-                shares = np.array(SHARES)
-                choices = np.where(shares > 0, shares * high, -shares * low)
-            else:
-                choices = np.stack([(low + high) / 2, low, high])
-            if choices.ndim != 2 or choices.shape[1] != len(low):
-                raise DataError(
-                    f"command {name!r} has {len(low)} numbers ({', '.join(command.names)})"
-                )
-            turn = np.arange(self.episodes)[:, None]
+            choices = self.choices(command)
             if self.change_every:
-                turn = turn + (np.arange(steps) / (contract.rate * self.change_every)).astype(int)
-            found[name] = np.broadcast_to(
-                choices[turn % len(choices)], (self.episodes, steps, len(low))
-            )
+                turn = (np.arange(steps) / (contract.rate * self.change_every)).astype(int)
+                every = np.concatenate(choices)
+                rows = [every[(i + turn) % len(every)] for i in range(self.episodes)]
+            else:
+                own = [choices[i % len(choices)] for i in range(self.episodes)]
+                rows = [each[np.arange(steps) * len(each) // steps] for each in own]
+            found[name] = np.stack(rows)
         return found
+
+    def choices(self, command: PolicyCommand) -> list[np.ndarray]:
+        """What episodes are asked, each (k, C): k commands one after the other."""
+        low, high = np.array(command.lower), np.array(command.upper)
+        if not self.commands:
+            if len(low) != 3:
+                return list(np.stack([(low + high) / 2, low, high])[:, None])
+            return [shared(np.array(share), low, high)[None] for share in SHARES]
+        if any(not len(given) or len(given) % len(low) for given in self.commands):
+            raise DataError(
+                f"a command has {len(low)} numbers ({', '.join(command.names)}), or a "
+                "multiple of them for several, one after the other"
+            )
+        return [np.array(given, float).reshape(-1, len(low)) for given in self.commands]
 
     def pushes(self, rate: float, steps: int) -> np.ndarray:
         """(episodes, steps, 3) velocities that are added to the base, m/s; mostly zeros."""
