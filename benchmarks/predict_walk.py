@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -102,7 +103,7 @@ def table(found: dict[str, Any]) -> Table:
     for case, cell in found.items():
         errors = {w: np.array([e[a] for a in AXES]) for w, e in cell["errors"].items()}
         shown.add_row(case, *(_text(errors.get(stage)) for stage in stages))
-        for before, stage in zip(stages, stages[1:], strict=False):
+        for before, stage in pairwise(stages):
             errors.setdefault(stage, errors[before])
         walker, rest = case.split(" unit ")
         groups.setdefault(f"{walker}, {rest.partition(' ')[2]}, mean", []).append(errors)

@@ -82,6 +82,7 @@ ONLY_PARSED = {
     "gapless import walk_these_ways go2": "logs of a real quadruped",
     "gapless motion optimal": "a minute of optimisation; tests/motions/test_optimal.py runs it",
     "gapless evaluate walk.onnx --run": "closing a walk takes minutes; see tests/evaluation",
+    "gapless close data/walks": "closing a walk takes minutes; see tests/evaluation",
     "gapless view": "serves until it is stopped; tests/browser opens it",
 }
 """Beginning of a command that is not run -> why."""

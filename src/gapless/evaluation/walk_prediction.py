@@ -131,7 +131,7 @@ def untaught(
     if others := {r.conditions.policy for r in log} - {policy.name, None}:
         raise DataError(
             f"the log is of {', '.join(map(str, others))}, not of {policy.name!r}; give recordings "
-            "under this policy (gapless collect --policy, or gapless import --policy NAME)"
+            "of the robot under this policy (gapless collect --policy makes some)"
         )
     kept = [r for r in log if Asked.by(r).stated not in taught]
     left_out = tuple(dict.fromkeys(r.name for r in log if Asked.by(r).stated in taught))
