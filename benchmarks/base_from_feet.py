@@ -1,8 +1,8 @@
 """How well the base of a standing robot is known from its joints alone, on hidden robots.
 
 Hidden G1s squat and sway on the floor under feedback. Their logs are stripped to joint positions
-and commands; the base estimated from the feet is compared with where it really was, and so are replays
-in the nominal simulator, started from either.
+and commands; the base estimated from the feet is compared with where it really was, and so are
+replays in the nominal simulator, started from either.
 """
 
 from __future__ import annotations
