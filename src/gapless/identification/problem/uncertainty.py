@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gapless.identification.problem.linearisation import Linear
+from gapless.identification.problem.model_error import model_error
 from gapless.identification.problem.problem import Problem
 
 TOLD = 0.5
@@ -22,6 +23,10 @@ MOVING = 0.02
 AT_REST = ("kp", "encoder_bias", "effort", "compliance")
 """What a joint that stands still may tell: how it sags."""
 
+SCALES, TORQUE_SCALE = ("kp", "effort", "strength"), 0.03
+"""Gains and limits of torque are known to no better than this ratio: a gear's flex, a warm motor
+and masses that are a little wrong look like another gain, and no log of positions shows them."""
+
 BOUND = 1e-3
 """Distance from a bound, in prior std, within which a value counts as being on it."""
 
@@ -35,7 +40,8 @@ class Uncertainty:
         correlation: (P, P).
         identifiable: (P,) whether the data identify it.
         at_bound: (P,) whether the fit stopped at a bound.
-        precision: (P, P) information of data and priors.
+        precision: (P, P) information of data and priors, model error left out.
+        wanted: (P,) where the fit would go if there were no bounds.
     """
 
     std: np.ndarray
@@ -43,6 +49,7 @@ class Uncertainty:
     identifiable: np.ndarray
     at_bound: np.ndarray
     precision: np.ndarray
+    wanted: np.ndarray
 
 
 def uncertainty(problem: Problem, linear: Linear) -> Uncertainty:
@@ -50,8 +57,8 @@ def uncertainty(problem: Problem, linear: Linear) -> Uncertainty:
 
     Readings of one window share the model's errors, so that they are not independent. The
     spread of the windows' own gradients (a sandwich estimate, clustered by window) says how
-    much less they tell; where that is more than white noise of the size of the residuals would
-    give, all information is discounted by it.
+    much less they tell, and so whether they tell at all; what the windows have in common
+    (`model_error`), and what no log can tell from a gain, widen the intervals.
     """
     data = linear.information
     seen = np.diag(data) > 1e-12 * max(np.diag(data).max(), 1e-300)
@@ -59,15 +66,36 @@ def uncertainty(problem: Problem, linear: Linear) -> Uncertainty:
     noise = max(noise, (problem.floor / problem.noise) ** 2)
     discount = noise * _clustering(data + 1e-9 * np.eye(len(data)), linear.scores, noise)
     prior = np.eye(len(data))  # whatever its weight in the fit, the prior std is what was known
-    posterior = np.linalg.inv(data / discount + prior)
-    std = np.sqrt(np.diag(posterior))
+    told = np.sqrt(np.diag(np.linalg.inv(data / discount + prior)))
+    size = np.sqrt(np.maximum(discount, model_error(problem, linear)))
+    covariance = np.linalg.inv(data / np.outer(size, size) + prior)
+    covariance += np.diag(_unseen(problem) ** 2)
+    std = np.sqrt(np.diag(covariance))
     edge = np.minimum(linear.z - problem.lower, problem.upper - linear.z)
     return Uncertainty(
         std=std,
-        correlation=posterior / np.outer(std, std),
-        identifiable=((std < TOLD) | (np.abs(linear.z) > FAR * std)) & seen & _excited(problem),
+        correlation=covariance / np.outer(std, std),
+        identifiable=((told < TOLD) | (np.abs(linear.z) > FAR * told)) & seen & _excited(problem),
         precision=data / discount + prior,
         at_bound=edge < BOUND,
+        wanted=_wanted(problem, linear),
+    )
+
+
+def _wanted(problem: Problem, linear: Linear) -> np.ndarray:
+    """(P,) the Gauss-Newton step from here, bounds left out."""
+    slope, curvature = problem.prior_slope(linear.z)
+    hessian = linear.information + np.diag(curvature + 1e-9)
+    return linear.z - np.linalg.solve(hessian, linear.scores.sum(axis=0) + slope)
+
+
+def _unseen(problem: Problem) -> np.ndarray:
+    """(P,) errors that leave no residuals, in prior std."""
+    return np.array(
+        [
+            TORQUE_SCALE * p.prior / p.prior_std if p.kind in SCALES else 0.0
+            for p in problem.parameters
+        ]
     )
 
 
@@ -115,6 +143,7 @@ def given_fixed(known: Uncertainty, part: Uncertainty) -> Uncertainty:
         covariance[np.ix_(identifiable, ~identifiable)],
         covariance[np.ix_(~identifiable, identifiable)],
     ) = -held, -held.T
-    std, bound = np.sqrt(np.diag(covariance)), known.at_bound.copy()
-    bound[identifiable] = part.at_bound
-    return replace(known, std=std, correlation=covariance / np.outer(std, std), at_bound=bound)
+    std, bound, wanted = np.sqrt(np.diag(covariance)), known.at_bound.copy(), known.wanted.copy()
+    bound[identifiable], wanted[identifiable] = part.at_bound, part.wanted
+    correlation = covariance / np.outer(std, std)
+    return replace(known, std=std, correlation=correlation, at_bound=bound, wanted=wanted)
