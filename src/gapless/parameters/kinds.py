@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gapless.errors import ModelError
+from gapless.parameters.holding import heaviest_load, strength
 from gapless.robots import Payload, Robot
 from gapless.worlds.effects import Effects
 
@@ -77,13 +78,6 @@ def _times(factor: float) -> Sizer:
     return lambda _, __, nominal: factor * nominal
 
 
-def strength(robot: Robot, joint: str) -> float:
-    """The torque limit of a joint, or what its gain gives at one radian, N·m."""
-    column = robot.joints.index(joint)
-    effort, gain = robot.joints.effort[column], robot.joints.kp[column]
-    return float(effort if 0 < effort < np.inf else gain or 1.0)
-
-
 def _usual(share: float, of: str = "kp") -> Sizer:
     """The nominal figure, or a share of the gain (or strength) where that is larger."""
 
@@ -106,10 +100,8 @@ def _carried(robot: Robot, link: str) -> Payload:
     return robot.payloads.get(link, Payload(0.0))
 
 
-def _heaviest(robot: Robot, _: str, nominal: float) -> float:
-    """Nobody carries more than the robot itself."""
-    total = sum(robot.inertia(link).mass for link in robot.links)
-    return max(total, 2 * nominal, 0.1)
+def _heaviest(robot: Robot, link: str, nominal: float) -> float:
+    return max(heaviest_load(robot, link), 2 * nominal)
 
 
 def _load_centre(axis: int) -> Reader:

@@ -188,10 +188,11 @@ class Robot:
         from gapless.robots.build import link_inertia
 
         self.check_link(link)
-        return link_inertia(self._unloaded_model, link)
+        return link_inertia(self.unloaded_model, link)
 
     @cached_property
-    def _unloaded_model(self) -> mujoco.MjModel:
+    def unloaded_model(self) -> mujoco.MjModel:
+        """Compiled once, without what the robot carries; not to be changed."""
         return replace(self, payloads={}).model()
 
     def with_gains(self, gains: Mapping[str, tuple[float, float]]) -> Robot:
