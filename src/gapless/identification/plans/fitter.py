@@ -156,4 +156,22 @@ def _notes(found: Fit) -> tuple[str, ...]:
             "damping cannot be less than none: where the model's kd is a guess it may be too "
             "large; identify kd too"
         )
-    return tuple(lines)
+    return (*lines, *_less_than_nothing(found))
+
+
+def _less_than_nothing(found: Fit) -> list[str]:
+    """Loads that pull upwards, in words: no load does, so something else is the other way round."""
+    lines = []
+    for estimate, z, wanted in zip(
+        found.estimates(), found.z, found.uncertainty.wanted, strict=True
+    ):
+        p = estimate.parameter
+        wants = estimate.value + p.per_z(estimate.value) * float(wanted - z)
+        if p.kind == "payload" and estimate.at_bound and wants < -2 * estimate.std:
+            lines.append(
+                f"{p.name} wants to be {wants:.3f} kg, and no load weighs less than nothing: "
+                "gravity acts the other way round than in the model. Check how the robot is "
+                "mounted (upside down, on a slope), how joints are counted (--find-signs), and "
+                "whether the unloaded robot is as heavy as its model says"
+            )
+    return lines

@@ -16,6 +16,7 @@ import numpy as np
 from gapless.errors import DataError
 from gapless.identification.calibration import Calibration
 from gapless.identification.estimate import Estimate
+from gapless.identification.plans.base_errors import with_base_errors
 from gapless.measurement.judge import without_loads
 from gapless.recordings.recording import Recording
 
@@ -71,7 +72,9 @@ def two_stage(
     base = fitter.calibration(empty, parameters, stage="robot")
     robot, effects = base.apply(fitter.robot)
     world = fitter.world(full[0].rate, robot, effects)
-    load = fitter.calibration(without_loads(full), payload, stage="load", world=world)
+    bare = without_loads(full)
+    found = fitter.fit(bare, world, payload, stage="load")
+    load = fitter.described(with_base_errors(found, base, fitter, bare))
     notes = (*load.notes, *load_lines(load))
     return replace(base, loaded=replace(load, carries=True, notes=notes))
 
