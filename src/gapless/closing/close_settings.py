@@ -10,6 +10,7 @@ import numpy as np
 
 from gapless.corrections.correcting import CorrectSettings
 from gapless.corrections.models import model_of
+from gapless.corrections.shared_motors import FEW
 from gapless.errors import DataError
 from gapless.identification import IdentifySettings
 from gapless.identification.plans.ladder import AUTO
@@ -118,6 +119,10 @@ def _usual(recordings: Sequence[Recording], robot: Robot, model: str) -> dict[st
         found["model_settings"] = {"payload": bool(loads)}
     elif seen:
         found["model_settings"] = {"now": ("q", "dq", "error", *seen)}
+    if model == "actuator":
+        # Joints with the same motor share a network where there is less than SECONDS_A_JOINT of
+        # learning for each; where that is too little for every motor, `left_out` picks joints.
+        found["model_settings"] |= {"share": FEW}
     return found
 
 

@@ -59,6 +59,6 @@ def _remark(row: dict[str, Any]) -> str:
     verdict = row["choose"]
     if row["kept"]:
         return ""
-    if verdict is None:
+    if verdict is None or not row["why"].startswith("choosing motions"):
         return f"not kept: {row['why'].splitlines()[0][:60]}"
     return f"not kept: choosing motions {verdict['before']:.5f} -> {verdict['after']:.5f} rad"

@@ -34,12 +34,20 @@ class Stage:
     usage: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def judged(cls, gap: Gap, verdict: Verdict | None, **usage: Any) -> Stage:
-        """Kept if the choosing motions say so; what nothing chose is not."""
+    def judged(cls, gap: Gap, verdict: Verdict | None, against: str = "", **usage: Any) -> Stage:
+        """Kept if the choosing motions say so; what nothing chose is not.
+
+        Args:
+            gap: on the held-out motions.
+            verdict: of the choosing motions.
+            against: what else they say against it.
+            usage: what a correction did meanwhile.
+        """
         if verdict is None:
             return cls(gap, None, False, "no motion could choose", usage)
         why = "" if verdict.improved else f"choosing motions: replay error {verdict}"
-        return cls(gap, verdict, verdict.improved, why, usage)
+        why = against or why
+        return cls(gap, verdict, not why, why, usage)
 
     @classmethod
     def failed(cls, error: Exception) -> Stage:

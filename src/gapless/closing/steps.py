@@ -118,7 +118,7 @@ class Steps:
         found = Correction.load(folder)
         world = self.world(calibration, found)
         gap = self.measured(world, "corrected", calibration)
-        return Stage.judged(gap, found.choose, **world.usage[0].to_dict())
+        return Stage.judged(gap, found.choose, found.why_faded, **world.usage[0].to_dict())
 
     def replayed(self) -> dict[str, Any]:
         """Some held-out recordings beside each simulator, and what the correction did in each."""

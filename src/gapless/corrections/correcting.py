@@ -15,9 +15,11 @@ from gapless.corrections.corrected_world import CorrectedWorld
 from gapless.corrections.operator.sensor_predictor import with_sensors
 from gapless.corrections.payload_input import payload_inputs
 from gapless.corrections.runtime.correction import Correction
+from gapless.corrections.shared_motors import numbers_of, with_numbers
 from gapless.corrections.training import TrainingSession, trainer_of
+from gapless.corrections.training.enough_data import left_out, seconds_of
 from gapless.corrections.training.task import Task
-from gapless.corrections.training.untrained import contract_for, refuse_too_few, untrained
+from gapless.corrections.training.untrained import contract_for, corrected_joints, untrained
 from gapless.errors import DataError, GaplessError
 from gapless.identification.calibration import Calibration
 from gapless.learning.checkpoint import Checkpoint
@@ -33,7 +35,7 @@ from gapless.worlds.world import World
 
 
 class CorrectionRefusedError(GaplessError):
-    """A correction that does not improve the choosing motions.
+    """A correction that does not improve the choosing motions, or hardly acts in them.
 
     Attributes:
         correction: what was learned all the same.
@@ -41,6 +43,12 @@ class CorrectionRefusedError(GaplessError):
 
     def __init__(self, correction: Correction) -> None:
         self.correction = correction
+        if correction.why_faded:
+            super().__init__(
+                f"the correction is {correction.why_faded}; it is refused. "
+                "--keep-anyway keeps it all the same"
+            )
+            return
         super().__init__(
             "the correction does not improve replays of motions it was not trained on: "
             f"{correction.choose}; it is refused. Train on more varied motions, fewer joints "
@@ -110,22 +118,26 @@ def correct(
         watch: told how far it is; see `gapless.corrections.training.trainer.TrainingProgress`.
 
     Raises:
-        CorrectionRefusedError: replays of the choosing motions are no better; it carries the
-            correction.
+        CorrectionRefusedError: replays of the choosing motions are no better, or leave its
+            envelope most of the time; it carries the correction.
     """
     began = time.perf_counter()
     split = split_for(data, calibration)
     how = seeing_payload(settings or CorrectSettings(), split)
+    how = sharing(how, split, robot)
     training = _Training(robot, how, seed, checkpoint, restart, watch)
     final = Fold(split.learn, split.choose)
     found, world = training.trained(final, calibration)
+    choose, faded = _chosen(training, split, found, world, calibration)
     found = replace(
         found,
-        made_by=_made_by(how, split, seed, began),
-        choose=_chosen(training, split, found, world, calibration),
-        test=training.verdict(split.test, split.motions["test"], found, world),
+        made_by=_made_by(how, split, seed, began) | found.made_by,
+        choose=choose,
+        faded=faded,
+        test=training.verdict(split.test, split.motions["test"], found, world)[0],
     )
-    if found.choose is not None and not found.choose.improved and not keep_anyway:
+    useless = choose is not None and (not choose.improved or found.why_faded)
+    if useless and not keep_anyway:
         raise CorrectionRefusedError(found)
     return found
 
@@ -166,33 +178,36 @@ class _Training:
         """A correction, and the world that it was trained in."""
         how, learn, choose = self.how, list(fold.learn), list(fold.choose)
         world = world_for(self.robot, calibration, learn[0].rate)
+        joints = corrected_joints(world.robot, how.joints)
+        numbers = numbers_of(how.model_settings, world.robot, joints)
+        left = left_out(world, learn, joints, numbers, how.horizon)
         contract = contract_for(
             world,
             learn[0].rate,
             model=how.model,
             settings=how.model_settings,
             head=how.head,
-            joints=how.joints,
+            joints=tuple(j for j in joints if j not in left),
             bound=how.bound,
             rate_limit=how.rate_limit,
             hold=how.hold,
             members=how.members,
         )
         task = Task(world, learn, choose, how.horizon, self.seed)
-        refuse_too_few(contract, learn)
         start = untrained(contract, task, self.seed)
         file = self.checkpoint and self.checkpoint.with_name(self.checkpoint.name + name)
         kept = Checkpoint(file, question(start, task, how), self.restart)
-        start = with_sensors(start, task)
+        start = replace(with_sensors(start, task), made_by={"left_out": left})
         trainer = trainer_of(how.trainer, how.trainer_settings)
         return trainer.train(task, start, TrainingSession(kept, self.watch)), world
 
     def verdict(
         self, recordings: Recordings, motions: Sequence[str], found: Correction, world: World
-    ) -> Verdict | None:
-        """What a correction does to replays."""
+    ) -> tuple[Verdict | None, dict[str, float]]:
+        """What a correction does to replays, and the share of each output that is faded there."""
         corrected = CorrectedWorld(world, None, [found])
-        return judged(recordings, world, corrected, self.how.horizon, motions)
+        verdict = judged(recordings, world, corrected, self.how.horizon, motions)
+        return verdict, corrected.usage[0].to_dict()["faded"]
 
 
 def _chosen(
@@ -201,17 +216,33 @@ def _chosen(
     found: Correction,
     world: World,
     calibration: Calibration | None,
-) -> Verdict | None:
+) -> tuple[Verdict | None, dict[str, float]]:
     """What decides: the choosing motions, or each learning motion for a training without it."""
     if not split.cross_validated:
         return training.verdict(split.choose, split.motions["choose"], found, world)
-    verdicts = []
+    verdicts, fading = [], dict[str, list[float]]()
     for k, (fold, motion) in enumerate(zip(split.folds, split.motions["learn"], strict=True)):
         base = None if calibration is None else calibration.fold(k)
         # The last round counts, as in the final training, for which nothing chooses either.
         other, below = training.trained(Fold(fold.learn, ()), base, f".fold{k}")
-        verdicts.append(training.verdict(fold.choose, [motion], other, below))
-    return Verdict.mean([v for v in verdicts if v is not None])
+        verdict, faded = training.verdict(fold.choose, [motion], other, below)
+        verdicts.append(verdict)
+        for name, share in faded.items():
+            fading.setdefault(name, []).append(share)
+    means = {name: sum(shares) / len(shares) for name, shares in fading.items()}
+    return Verdict.mean([v for v in verdicts if v is not None]), means
+
+
+def sharing(how: CorrectSettings, split: Split, robot: Robot | World) -> CorrectSettings:
+    """Settings in which joints that share a network have its number.
+
+    As few data as any of the trainings has decide, so that all have the same networks.
+    """
+    nominal = robot if isinstance(robot, Robot) else robot.robot
+    parts = [list(split.learn), *(list(fold.learn) for fold in split.folds)]
+    seconds, joints = min(map(seconds_of, parts)), corrected_joints(nominal, how.joints)
+    settings = with_numbers(how.model_settings, nominal, len(joints), seconds)
+    return replace(how, model_settings=settings)
 
 
 def seeing_payload(how: CorrectSettings, split: Split) -> CorrectSettings:

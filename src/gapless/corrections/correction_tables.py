@@ -32,18 +32,24 @@ def usage_table(usage: Usage, contract: Contract) -> Table:
     title = f"{contract.model} correction of the {contract.head} ({unit}), mean over all steps"
     table = Table(title=title, title_justify="left", min_width=len(title) + 2)
     table.add_column("output", no_wrap=True)
-    for column in ("mean |output|", "spread", "largest", "bound"):
+    for column in ("mean |output|", "spread", "largest", "bound", "outside"):
         table.add_column(column, justify="right")
     for name, bound in zip(contract.outputs, contract.bound, strict=True):
         found = (figures[k][name] for k in ("mean_output", "mean_spread", "largest_output"))
-        table.add_row(Text(name), *(f"{v:.4f}" for v in found), f"{bound:.3g}")
+        table.add_row(
+            Text(name),
+            *(f"{v:.4f}" for v in found),
+            f"{bound:.3g}",
+            f"{figures['outside_by_output'][name]:.0%}",
+        )
     return table
 
 
 def outside_line(usage: Usage) -> Text:
     """How often the envelope was left."""
-    share = usage.outside / max(1, usage.steps)
+    share = usage.share_outside
     text = (
-        f"{share:.1%} of {usage.steps} steps were outside its envelope, where it fades to nothing"
+        f"{share:.1%} of {usage.steps} steps (mean over the outputs) were outside its envelope, "
+        "where it fades to nothing"
     )
     return Text(text, style="yellow" if share > 0.1 else "")

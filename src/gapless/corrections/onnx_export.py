@@ -3,8 +3,9 @@
 Inputs are those of the contract, as they are (normalised inside), one row per environment; a
 recurrent network has `hidden` beside them, and an envelope `watched`. Outputs are `output` (the
 mean over the ensemble, bounded, before the envelope and the rate limit), `spread` (over the
-ensemble), `weight` (what the envelope leaves of the output) and `hidden_after`. The metadata hold
-the contract, and say of which signals each input is made.
+ensemble), `weight` (what the envelope leaves of the output, or of each output where joints have
+envelopes of their own) and `hidden_after`. The metadata hold the contract, and say of which
+signals each input is made.
 """
 
 from __future__ import annotations
@@ -20,9 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gapless.artifact import write_bytes_atomic
-from gapless.corrections.runtime.array_ops import like
 from gapless.corrections.runtime.correction import Correction
-from gapless.corrections.runtime.envelope import FADE
 from gapless.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -110,7 +109,7 @@ def _example(correction: Correction) -> dict[str, torch.Tensor]:
 
     found = {name: torch.zeros(ROWS, width) for name, width in correction.contract.widths.items()}
     if correction.envelope is not None:
-        found["watched"] = torch.zeros(ROWS, len(correction.envelope.mean))
+        found["watched"] = torch.zeros(ROWS, correction.envelope.width)
     hidden = _hidden(correction)
     return found if hidden is None else found | {"hidden": torch.zeros(hidden.shape)}
 
@@ -140,9 +139,8 @@ def _module(correction: Correction) -> torch.nn.Module:
 
 
 def _weight(correction: Correction, watched: torch.Tensor) -> torch.Tensor:
-    """What the envelope leaves; see `Envelope.weight`."""
+    """What the envelope leaves."""
     envelope = correction.envelope
     assert envelope is not None
-    mean, whiten = (like(v, watched) for v in (envelope.mean, envelope.whiten))
-    distance = ((watched - mean) @ whiten.T).norm(dim=-1) / envelope.radius
-    return (1 - (distance - 1) / FADE).clamp(0.0, 1.0)
+    weight = envelope.weight_of(watched)
+    return weight[..., correction.contract.columns] if envelope.joint_by_joint else weight

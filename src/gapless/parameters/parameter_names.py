@@ -10,6 +10,7 @@ import numpy as np
 
 from gapless.errors import GaplessError, unknown
 from gapless.parameters.kinds import AXES, JOINT, KINDS, LINK, PLANES, Kind
+from gapless.parameters.motors import motor_of
 from gapless.parameters.parameter import Parameter
 from gapless.robots import Robot
 from gapless.worlds.effects import Effects
@@ -167,16 +168,9 @@ def _without_side(name: str) -> str:
 
 
 def _motor(robot: Robot, kind: Kind, joint: str) -> tuple[float, ...]:
-    """Joints whose limits and rotor inertia agree have the same motor.
-
-    Where no limit is stated, equal gains must do.
-    """
     if kind.place != JOINT:
         raise GaplessError(f"{kind.name} belongs to links, which have no motors; use @sides")
-    column = robot.joints.index(joint)
-    limited = bool(np.isfinite(robot.joints.effort[column]))
-    told = ("effort", "velocity", "armature", *(() if limited else ("kp", "kd")))
-    return tuple(np.nan_to_num(getattr(robot.joints, f)[column], nan=-1.0).item() for f in told)
+    return motor_of(robot, joint)
 
 
 def _shared(

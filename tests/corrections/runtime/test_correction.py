@@ -45,7 +45,7 @@ def test_an_ensemble_says_how_unsure_it_is(made) -> None:
     memory = network.begun(full, 2)
     outputs, _ = network.propose(correction.weights, full, memory)
     acted = correction.act(now, memory)
-    np.testing.assert_allclose(acted.output, outputs.mean(axis=0) * acted.weight[:, None])
+    np.testing.assert_allclose(acted.output, outputs.mean(axis=0) * acted.weight)
     np.testing.assert_allclose(acted.spread, outputs.std(axis=0))
     assert acted.spread.min() > 0
 

@@ -12,7 +12,6 @@ from gapless.corrections.training.training_windows import recorded_signals
 from gapless.corrections.training.untrained import (
     contract_for,
     corrected_joints,
-    refuse_too_few,
     untrained,
 )
 from gapless.errors import DataError, NameMismatchError
@@ -85,13 +84,3 @@ def test_wrong_choices_are_refused(task: Task) -> None:
             contract_for(task.world, 50, **wrong)
     with pytest.raises(DataError, match="height"):
         contract_for(task.world, 50, model="mlp", settings={"now": ("height",)})
-
-
-def test_too_few_data_suggests_fewer_joints(task: Task) -> None:
-    """Two seconds a joint at the least."""
-    contract = contract_for(task.world, 50, model="mlp")
-    refuse_too_few(contract, task.learn[:1])
-    short = [task.learn[0].clip(0, 100)]
-    with pytest.raises(DataError, match=r"2 s of recordings are too few.*2 joints.*--joints"):
-        refuse_too_few(contract, short)
-    refuse_too_few(contract_for(task.world, 50, model="mlp", joints="elbow_flex"), short)

@@ -1,4 +1,4 @@
-"""One small network a joint, which sees that joint alone: what drives do, whatever the posture.
+"""Small networks that see one joint each: what drives do, whatever the posture.
 
 After an identification most of what is left happens inside each drive. A network that cannot see
 the other joints cannot learn motions by heart, and holds on motions it never saw.
@@ -24,19 +24,29 @@ class Actuator(Mlp):
         now: signals at this step; those that are not of joints are seen by all.
         past: signals at earlier steps.
         history: how many earlier steps.
+        share: number of each joint's network: joints of one number share it, so that with little
+            data each learns from what the others did. () gives every joint its own; what may be
+            asked for instead is in `gapless.corrections.shared_motors`.
     """
 
     sizes: tuple[int, ...] = (32, 32)
     now: tuple[str, ...] = ("q", "dq", "error")
     past: tuple[str, ...] = ("dq", "error")
     history: int = 6
+    share: tuple[int, ...] | str = ()
+
+    @property
+    def joint_by_joint(self) -> bool:
+        """It is made of networks that see one joint each."""
+        return True
 
     def initial(
         self, widths: dict[str, int], outputs: int, members: int, rng: np.random.Generator
     ) -> Weights:
-        """Weights to begin with, (members, J, ...)."""
+        """Weights to begin with, (members, networks, ...)."""
         joints, seen = self._columns(widths["all"]).shape
-        return joint_layers("mlp", [seen, *self.sizes, 1], members, joints, rng, silent=True)
+        networks = len(set(self.share)) or joints
+        return joint_layers("mlp", [seen, *self.sizes, 1], members, networks, rng, silent=True)
 
     def __call__(
         self, weights: Weights, given: dict[str, Array], hidden: Array | None
@@ -45,6 +55,8 @@ class Actuator(Mlp):
         x = given["all"]
         own = x[..., self._columns(x.shape[-1])]  # (..., n, J, seen)
         own = own.swapaxes(-2, -3)
+        if self.share:
+            weights = {k: v[:, list(self.share)] for k, v in weights.items() if k[:4] == "mlp."}
         return transposed(dense(weights, "mlp", own)[..., 0]), None
 
     def _columns(self, total: int) -> np.ndarray:

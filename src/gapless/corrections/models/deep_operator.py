@@ -71,6 +71,11 @@ class Operator:
         """The predictor, where it was fitted to the simulator."""
         return ("predictor.",) if self.fitted else ()
 
+    @property
+    def joint_by_joint(self) -> bool:
+        """The predictor sees all joints at once."""
+        return False
+
     def initial(
         self, widths: dict[str, int], outputs: int, members: int, rng: np.random.Generator
     ) -> Weights:

@@ -34,6 +34,11 @@ class Gru:
         """All of it learns."""
         return ()
 
+    @property
+    def joint_by_joint(self) -> bool:
+        """It sees all joints at once."""
+        return False
+
     def initial(
         self, widths: dict[str, int], outputs: int, members: int, rng: np.random.Generator
     ) -> Weights:

@@ -36,6 +36,11 @@ class Mlp:
         """All of it learns."""
         return ()
 
+    @property
+    def joint_by_joint(self) -> bool:
+        """It sees all joints at once."""
+        return False
+
     def initial(
         self, widths: dict[str, int], outputs: int, members: int, rng: np.random.Generator
     ) -> Weights:

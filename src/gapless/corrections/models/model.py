@@ -52,6 +52,11 @@ class Model(Protocol):
         """Beginnings of the names of weights that training leaves alone."""
         ...
 
+    @property
+    def joint_by_joint(self) -> bool:
+        """Whether what it gives for a joint follows from that joint's own signals alone."""
+        ...
+
     def initial(
         self, widths: dict[str, int], outputs: int, members: int, rng: np.random.Generator
     ) -> Weights:

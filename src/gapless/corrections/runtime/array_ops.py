@@ -49,6 +49,11 @@ def clip(x: Array, low: Array, high: Array) -> Array:
     return np.clip(x, low, high) if isinstance(x, np.ndarray) else x.clamp(low, high)
 
 
+def length(x: Array) -> Array:
+    """Euclidean length along the last axis."""
+    return np.linalg.norm(x, axis=-1) if isinstance(x, np.ndarray) else x.norm(dim=-1)
+
+
 def transposed(x: Array) -> Array:
     """The last two axes swapped."""
     return np.swapaxes(x, -1, -2) if isinstance(x, np.ndarray) else x.transpose(-1, -2)

@@ -18,6 +18,10 @@ from gapless.corrections.runtime.signals import Signals
 from gapless.errors import DataError
 from gapless.verdict import Verdict
 
+FADED_AWAY = 0.5
+"""Share of a correction that its envelope may take away in the choosing motions, at most: one that
+hardly acts in motions it was not trained on is of no use, whatever the rest of it does."""
+
 
 @dataclass(frozen=True)
 class Acted:
@@ -26,7 +30,7 @@ class Acted:
     Attributes:
         output: (n, K) applied.
         spread: (n, K) standard deviation over the ensemble.
-        weight: (n,) share that the envelope left.
+        weight: (n, K) share that the envelope left.
         memory: for the next step.
     """
 
@@ -46,6 +50,7 @@ class Correction:
         envelope: where it may be trusted; None trusts it everywhere.
         choose: the verdict that decided whether it is kept; None where nothing chose.
         test: the same on motions that decided nothing.
+        faded: share of each output that the envelope took away in the choosing motions.
         made_by: trainer, data and software.
     """
 
@@ -54,12 +59,26 @@ class Correction:
     envelope: Envelope | None = None
     choose: Verdict | None = None
     test: Verdict | None = None
+    faded: dict[str, float] = field(default_factory=dict)
     made_by: dict[str, Any] = field(default_factory=dict)
 
     @property
     def network(self) -> Network:
         """The function."""
         return Network(self.contract)
+
+    @property
+    def why_faded(self) -> str:
+        """What is wrong with a correction that hardly acts; empty where it does."""
+        share = float(np.mean([*self.faded.values()])) if self.faded else 0.0
+        if share <= FADED_AWAY:
+            return ""
+        most = [f"{k} {v:.0%}" for k, v in self.faded.items() if v > FADED_AWAY]
+        return (
+            f"{share:.0%} faded: the choosing motions leave its envelope ({', '.join(most)}). "
+            "Record motions like those it will be used for and learn from them, or correct only "
+            "the joints (--joints) that moved alike in all of them"
+        )
 
     def begun(self, now: Signals) -> Memory:
         """The memory of environments that were just reset."""
@@ -78,11 +97,21 @@ class Correction:
         full = network.completed(now, memory)
         self._require_known(full)
         outputs, hidden = network.propose(self.weights, full, memory)
-        weight = np.ones(len(now["q"])) if self.envelope is None else self.envelope.weight(full)
-        output = network.limited(outputs.mean(axis=0) * weight[:, None], memory.output)
+        weight = self.trusted(full)
+        output = network.limited(outputs.mean(axis=0) * weight, memory.output)
         if ask is not None:
             output = np.where(ask[:, None], output, memory.output)
         return Acted(output, outputs.std(axis=0), weight, memory.after(full, output, hidden))
+
+    def trusted(self, now: Signals) -> np.ndarray:
+        """(n, K) share of each output that the envelope leaves; `now` is completed."""
+        shape = len(now["q"]), len(self.contract.outputs)
+        if self.envelope is None:
+            return np.ones(shape)
+        weight = self.envelope.weight(now)
+        if self.envelope.joint_by_joint:
+            return weight[:, self.contract.columns]
+        return np.broadcast_to(weight[:, None], shape)
 
     def _require_known(self, now: Signals) -> None:
         if "payload" in self.contract.signals and not np.isfinite(now["payload"]).all():

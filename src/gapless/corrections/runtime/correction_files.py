@@ -16,7 +16,10 @@ from gapless.errors import FormatError
 from gapless.learning.checkpoint import read_tensors, write_tensors
 from gapless.verdict import Verdict
 
-FORMAT = "gapless correction 1"
+FORMAT = "gapless correction 2"
+READ = ("gapless correction 1", FORMAT)
+"""The first had one envelope for all joints, and did not say how often it was left."""
+
 CONTRACT, WEIGHTS = "correction.json", "weights.safetensors"
 
 
@@ -45,6 +48,7 @@ def _facts(correction: Correction) -> dict[str, Any]:
         else {"signals": list(envelope.signals), "radius": envelope.radius},
         "choose": None if correction.choose is None else correction.choose.to_dict(),
         "test": None if correction.test is None else correction.test.to_dict(),
+        "faded": correction.faded,
         "fingerprint": correction.fingerprint(),
         "made_by": correction.made_by or provenance(),
     }
@@ -58,8 +62,8 @@ def load(path: Path) -> Correction:
             "gapless correct writes it"
         )
     facts = read_json(path / CONTRACT)
-    if not isinstance(facts, dict) or facts.get("format") != FORMAT:
-        raise FormatError(f"{path / CONTRACT} is not of format {FORMAT!r}")
+    if not isinstance(facts, dict) or facts.get("format") not in READ:
+        raise FormatError(f"{path / CONTRACT} is not of format {' or '.join(READ)}")
     arrays, _ = read_tensors(path / WEIGHTS)
     try:
         found = _read(facts, arrays)
@@ -85,5 +89,6 @@ def _read(facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> Correction:
         ),
         choose=Verdict.from_dict(facts["choose"]),
         test=Verdict.from_dict(facts["test"]),
+        faded=dict(facts.get("faded", {})),
         made_by=dict(facts["made_by"]),
     )

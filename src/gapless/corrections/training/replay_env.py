@@ -115,9 +115,7 @@ class ReplayTask:
 
     def _given(self, asked: np.ndarray) -> np.ndarray:
         """As in use: less outside the envelope, and no faster than allowed."""
-        envelope = self._correction.envelope
-        if envelope is not None:
-            asked = asked * envelope.weight(self._now)[:, None]
+        asked = asked * self._correction.trusted(self._now)
         return self._network.limited(asked, self._memory.output)
 
     def reward(self, state: State, lost: np.ndarray) -> np.ndarray:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from gapless.corrections.linearised.one_step import smoothed, state_targets
+from gapless.corrections.models.model import columns_of_joints
 from gapless.corrections.runtime.contract import HEADS, Contract
 from gapless.corrections.runtime.correction import Correction
 from gapless.corrections.runtime.envelope import Envelope, watched
@@ -19,7 +19,6 @@ from gapless.corrections.training.task import Task
 from gapless.corrections.training.training_windows import recorded_signals
 from gapless.errors import DataError, unknown
 from gapless.measurement.windows import Windows
-from gapless.recordings.recording import Recording
 from gapless.robots import Robot
 from gapless.worlds.world import World
 
@@ -34,9 +33,6 @@ STATE_BOUND = 6.0
 
 LEAST_STATE_BOUND = 1e-4, 1e-3
 """Least change that a bound allows: of positions (m, rad) and of velocities (m/s, rad/s)."""
-
-SECONDS_A_JOINT = 2.0
-"""Least data for each corrected joint."""
 
 NORMALISED = 400
 """Windows that the inputs are normalised by."""
@@ -78,7 +74,7 @@ def contract_for(
         members=members,
     )
     refuse_impossible(found.signals, robot)
-    if head == "state" and getattr(found.network, "local", model == "actuator"):
+    if head == "state" and getattr(found.network, "local", found.network.joint_by_joint):
         raise DataError(
             f"the {model} answers joint by joint, which a change of state is not; use --model mlp"
         )
@@ -119,19 +115,6 @@ def _state_bounds(contract: Contract, task: Task) -> tuple[float, ...]:
     return tuple(np.maximum(size, np.where(fast, *LEAST_STATE_BOUND[::-1])).tolist())
 
 
-def refuse_too_few(contract: Contract, recordings: Sequence[Recording]) -> None:
-    """Refuse data that a network of this size could learn by heart."""
-    frames = sum(int(r.frame_valid.sum()) for r in recordings)
-    outputs, seconds = len(contract.outputs), frames / contract.rate
-    outputs = (outputs + 1) // 2 if contract.head == "state" else outputs
-    if seconds < SECONDS_A_JOINT * outputs:
-        raise DataError(
-            f"{seconds:.0f} s of recordings are too few to correct {outputs} joints: expected at "
-            f"least {SECONDS_A_JOINT * outputs:.0f} s. Record more, or correct fewer joints "
-            "(--joints, e.g. a group such as ankles)"
-        )
-
-
 def untrained(contract: Contract, task: Task, seed: int = 0) -> Correction:
     """Small weights, normalised by the task's recorded signals."""
     rng = np.random.default_rng(seed)
@@ -143,11 +126,33 @@ def untrained(contract: Contract, task: Task, seed: int = 0) -> Correction:
     samples = _samples(network, windows)
     weights = network.model.initial(contract.widths, len(contract.outputs), contract.members, rng)
     for name, rows in samples["inputs"].items():
-        weights[f"{name}.mean"] = rows.mean(axis=0)
-        weights[f"{name}.deviation"] = np.maximum(rows.std(axis=0), 1e-3)
-    envelope = Envelope.around(samples["signals"], watched(contract.signals))
+        mean, variance = _pooled(contract, name, rows.mean(axis=0), rows.var(axis=0))
+        weights[f"{name}.mean"] = mean
+        weights[f"{name}.deviation"] = np.maximum(np.sqrt(variance), 1e-3)
+    around = Envelope.of_each_joint if network.model.joint_by_joint else Envelope.around
+    envelope = around(samples["signals"], watched(contract.signals))
     single = {k: np.asarray(v, np.float32) for k, v in weights.items()}
     return Correction(contract, single, envelope)
+
+
+def _pooled(
+    contract: Contract, name: str, mean: np.ndarray, variance: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and variance of an input's columns; joints that share a network have theirs in common.
+
+    So that the same error, rad, is the same number to the network whichever joint has it: a motor
+    that answers too weakly does so in every joint, however far each of them moved.
+    """
+    share = np.array(getattr(contract.network, "share", ()))
+    if not len(share):
+        return mean, variance
+    columns = columns_of_joints(contract.network.inputs[name], len(mean))
+    for number in {*share[contract.columns].tolist()}:
+        own = columns[[c for c in contract.columns if share[c] == number]]
+        common = mean[own].mean(axis=0)
+        variance[own] = (variance[own] + (mean[own] - common) ** 2).mean(axis=0)
+        mean[own] = common
+    return mean, variance
 
 
 def _refuse_unknown_payload(contract: Contract, windows: Windows) -> None:
