@@ -105,6 +105,9 @@ CASES = {
         tolerance=0.12,
     ),
     "load_friction": on_joints("load_friction", 0.2, 0.15, "frictionloss"),
+    # Not beside kp: both say what share of the asked torque arrives when a joint is driven back.
+    "backdrive_friction": on_joints("backdrive_friction", 0.2, 0.15, "frictionloss"),
+    "quadratic_friction": on_joints("quadratic_friction", 0.15, 0.2, "frictionloss"),
     "backlash": on_joints("backlash", 0.02, 0.014, "kp"),
     # Not beside kp: of two springs in a row the motion tells little but their sum.
     "compliance": on_joints("compliance", 0.015, 0.01, "frictionloss"),

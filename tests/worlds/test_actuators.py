@@ -10,21 +10,26 @@ from gapless.worlds.actuators import Actuators, Motors, PdLaw
 from gapless.worlds.effects import Effects
 
 LAW = PdLaw(kp=np.array([[10.0]]), kd=np.array([[1.0]]), effort=np.array([[5.0]]))
-CAP = np.array([1e9])
 STEP = 0.002
 
 
-def actuator(cap: np.ndarray = CAP, **effects: float) -> Actuators:
+def actuator(**effects: float) -> Actuators:
     """One joint with these effects."""
-    return Actuators(Effects(**effects).resolve(1), LAW, STEP, cap)
+    return Actuators(Effects(**effects).resolve(1), LAW, STEP)
 
 
-def torque(actuators: Actuators, error: float, dq: float) -> float:
-    """The total torque of one joint just after its motor began to pull."""
+def acting(actuators: Actuators, error: float, dq: float) -> tuple[float, float]:
+    """Torque and dry friction of one joint just after its motor began to pull."""
     target, q, speed = np.array([[error]]), np.zeros((1, 1)), np.array([[dq]])
     motors = Motors.unset(actuators.effects.ambient, 1, None)
     actuators.begin(target, q, speed, motors)
-    return float(actuators.torque(target, q, speed, motors)[0, 0])
+    passed, dry = actuators.torque(target, q, speed, motors)
+    return float(passed[0, 0]), float(dry[0, 0])
+
+
+def torque(actuators: Actuators, error: float, dq: float) -> float:
+    """The torque alone."""
+    return acting(actuators, error, dq)[0]
 
 
 def follow(actuators: Actuators, targets: np.ndarray, q: float = 0.0) -> np.ndarray:
@@ -33,7 +38,7 @@ def follow(actuators: Actuators, targets: np.ndarray, q: float = 0.0) -> np.ndar
     still, place = np.zeros((1, 1)), np.full((1, 1), q)
     actuators.begin(np.full((1, 1), targets[0]), place, still, motors)
     return np.array(
-        [actuators.torque(np.full((1, 1), t), place, still, motors)[0, 0] for t in targets]
+        [actuators.torque(np.full((1, 1), t), place, still, motors)[0][0, 0] for t in targets]
     )
 
 
@@ -86,28 +91,36 @@ def test_torque_falls_linearly_between_corner_and_no_load_speed() -> None:
 
 
 def test_stribeck_friction_fades_with_speed() -> None:
-    """The excess at rest is 1/e of itself at the Stribeck speed, and opposes motion."""
+    """The excess at rest is 1/e of itself at the Stribeck speed."""
     dry = actuator(stribeck_torque=1.0, stribeck_speed=0.5)
-    assert torque(dry, 0.1, 0.5) == pytest.approx(10 * 0.1 - 0.5 - np.exp(-1))
-    assert torque(dry, 0.0, 0.0) == 0.0
+    assert acting(dry, 0.1, 0.5) == pytest.approx((10 * 0.1 - 0.5, np.exp(-1)))
+    assert acting(dry, 0.0, 0.0) == (0.0, 1.0)
 
 
 def test_load_friction_grows_with_transmitted_torque() -> None:
-    """A tenth of the motor's torque is lost, against the motion."""
-    assert torque(actuator(load_friction=0.1), 0.3, 1.0) == pytest.approx(2.0 - 0.2)
-    assert torque(actuator(load_friction=0.1), 0.3, -1.0) == pytest.approx(4.0 + 0.4)
+    """A tenth of the motor's torque, whichever way the joint moves."""
+    assert acting(actuator(load_friction=0.1), 0.3, 1.0) == pytest.approx((2.0, 0.2))
+    assert acting(actuator(load_friction=0.1), 0.3, -1.0) == pytest.approx((4.0, 0.4))
 
 
-def test_friction_slope_is_capped_for_stability() -> None:
-    """Near rest the friction cannot exceed the slope an explicit step survives."""
-    dry = actuator(cap=np.array([2.0]), stribeck_torque=1.0)
-    assert torque(dry, 0.0, 0.001) == pytest.approx(-0.001 - 0.002)
+def test_quadratic_friction_grows_with_its_square() -> None:
+    """Twice the torque, four times the friction."""
+    assert acting(actuator(quadratic_friction=0.05), 0.3, 1.0) == pytest.approx((2.0, 0.2))
+    assert acting(actuator(quadratic_friction=0.05), 0.3, -1.0) == pytest.approx((4.0, 0.8))
 
 
-def test_engines_without_friction_get_it_here() -> None:
-    """Coulomb and viscous friction of the robot can be part of the path."""
-    path = Actuators(Effects().resolve(1), LAW, STEP, CAP, frictionloss=0.5, damping=0.1)
-    assert torque(path, 0.3, 1.0) == pytest.approx(3.0 - 1.0 - 0.5 - 0.1)
+def test_backdrive_friction_is_lost_only_when_the_load_drives() -> None:
+    """Moving with the motor a tenth is lost, moving against it three tenths."""
+    passed, dry = acting(actuator(load_friction=0.1, backdrive_friction=0.2), 0.3, 1.0)
+    assert passed - dry == pytest.approx(2.0 - 0.2)
+    passed, dry = acting(actuator(load_friction=0.1, backdrive_friction=0.2), 0.3, -1.0)
+    assert passed + dry == pytest.approx(4.0 + 1.2)
+
+
+def test_engines_without_viscous_friction_get_it_here() -> None:
+    """Viscous friction of the robot can be part of the path; Coulomb friction is the bound."""
+    path = Actuators(Effects().resolve(1), LAW, STEP, frictionloss=0.5, damping=0.1)
+    assert acting(path, 0.3, 1.0) == pytest.approx((3.0 - 1.0 - 0.1, 0.5))
 
 
 def test_a_motor_warms_to_its_balance_and_weakens() -> None:

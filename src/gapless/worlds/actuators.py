@@ -2,7 +2,8 @@
 
 The motor follows its target by PD, within what its temperature and speed leave of its limits. It
 turns the joint through a transmission that has play and gives way: the motor then has an angle of
-its own, which is remembered. Friction acts on the joint.
+its own, which is remembered. Friction acts on the joint; of dry friction only the bound is said
+here, and the engines make it hold.
 """
 
 from __future__ import annotations
@@ -14,13 +15,11 @@ import numpy as np
 
 from gapless.errors import DataError
 from gapless.recordings.conditions import Conditions
+from gapless.worlds.dry_friction import DryFriction
 from gapless.worlds.effects import Effects
 
 START_TEMPERATURE = "motor_temperature"
 """Name of the condition (`Conditions.extra`) that says how warm the motors are at the start, °C."""
-
-STICTION_SPEED = 0.02
-"""Speed (rad/s) below which dry friction fades linearly to zero: it must not push at rest."""
 
 LEAST_STRENGTH = 0.2
 """A drive that has lost more than this would have switched itself off."""
@@ -69,6 +68,18 @@ class Motors:
             temperature[row] = temperature[row] if start is None else start
         return cls(np.full_like(temperature, np.nan), temperature)
 
+    def __getitem__(self, which: slice) -> Motors:
+        """The memory of some environments."""
+        return Motors(self.angle[which], self.temperature[which])
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Motors]) -> Motors:
+        """The memory of the environments of all parts."""
+        return cls(
+            np.concatenate([part.angle for part in parts]),
+            np.concatenate([part.temperature for part in parts]),
+        )
+
     def replace(self, which: np.ndarray, other: Motors) -> None:
         """Take over the memory of some environments."""
         self.angle[which], self.temperature[which] = other.angle, other.temperature
@@ -81,9 +92,8 @@ class Actuators:
         effects: resolved to (J,) arrays.
         law: the PD law.
         timestep: of the physics, s.
-        friction_cap: (J,) largest friction slope an explicit step stays stable with, N·m·s/rad.
-        frictionloss: (J,) Coulomb friction, for engines that have none of their own, N·m.
-        damping: (J,) viscous friction, likewise, N·m·s/rad.
+        frictionloss: (J,) or (n, J) Coulomb friction, N·m.
+        damping: (J,) viscous friction, for engines that have none of their own, N·m·s/rad.
     """
 
     def __init__(
@@ -91,19 +101,15 @@ class Actuators:
         effects: Effects,
         law: PdLaw,
         timestep: float,
-        friction_cap: np.ndarray,
         frictionloss: np.ndarray | float = 0.0,
         damping: np.ndarray | float = 0.0,
     ) -> None:
         self.effects, self.law, self.timestep = effects, law, timestep
-        self.friction_cap, self.frictionloss, self.damping = friction_cap, frictionloss, damping
+        self.dry, self.damping = DryFriction(effects, frictionloss), damping
         self._play = effects.backlash / 2
         self._geared = bool(effects.backlash.any() or effects.compliance.any())
         self._warm = bool(effects.heating.any())
         self._fast = np.isfinite(effects.no_load_speed)
-        self._dry = bool(
-            effects.stribeck_torque.any() or effects.load_friction.any() or np.any(frictionloss)
-        )
 
     def begin(self, target: np.ndarray, q: np.ndarray, dq: np.ndarray, motors: Motors) -> None:
         """Set angles still unset: pulling towards the target, moving with the joint."""
@@ -116,13 +122,18 @@ class Actuators:
 
     def torque(
         self, target: np.ndarray, q: np.ndarray, dq: np.ndarray, motors: Motors
-    ) -> np.ndarray:
-        """Torque on the joints during the next physics step, (n, J) N·m; motors move on."""
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """What acts on the joints during the next physics step; motors move on.
+
+        Returns:
+            (n, J) torque, and the dry friction that holds or slows the joints besides, N·m.
+        """
         motor, angle = self.motor_torque(target, q, dq, motors)
         motors.angle = angle
         if self._warm:
             self._warm_up(motor, motors)
-        return motor - self._friction(motor, dq)
+        passed = motor + self.dry.lean(motor) - self.damping * dq
+        return passed, self.dry.bound(motor, dq)
 
     def motor_torque(
         self, target: np.ndarray, q: np.ndarray, dq: np.ndarray, motors: Motors
@@ -167,15 +178,3 @@ class Actuators:
         left = np.clip((end - np.abs(dq)) / span, 0.0, 1.0)
         driving = torque * dq > 0
         return np.where(limited & driving, np.clip(torque, -effort * left, effort * left), torque)
-
-    def _friction(self, motor: np.ndarray, dq: np.ndarray) -> np.ndarray:
-        drag = self.damping * dq
-        if not self._dry:
-            return drag
-        effects = self.effects
-        limit = self.frictionloss + effects.load_friction * np.abs(motor)
-        if effects.stribeck_torque.any():
-            sticking = np.exp(-((dq / effects.stribeck_speed) ** 2))
-            limit = limit + effects.stribeck_torque * sticking
-        slope = np.minimum(limit / STICTION_SPEED, self.friction_cap)
-        return drag + np.clip(slope * dq, -limit, limit)

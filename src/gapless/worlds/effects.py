@@ -2,7 +2,7 @@
 
 Gains, effort limits, armature, Coulomb and viscous friction are native to MuJoCo and live in the
 robot. Command delay, jitter and encoder bias only move the targets. The rest needs the state at
-every physics step; `actuators.py` turns it into a torque.
+every physics step; `actuators.py` turns it into a torque, `dry_friction.py` into a bound.
 """
 
 from __future__ import annotations
@@ -18,9 +18,13 @@ from gapless.errors import ModelError
 PerJoint = Any
 """A number for all joints, or (J,) numbers in the robot's joint order."""
 
-SIGNED = {"encoder_bias", "ambient"}
+SIGNED = {"encoder_bias", "ambient", "backdrive_friction"}
 OPEN_ENDED = {"corner_speed", "no_load_speed"}
 ABOVE_ZERO = {"stribeck_speed", "cooling"}
+DRY = ("stribeck_torque", "load_friction", "backdrive_friction", "quadratic_friction")
+"""Dry friction that depends on speed or load."""
+UNHASHED_AT_ZERO = {"backdrive_friction", "quadratic_friction"}
+"""Fields that came later: what was saved before has the same hash as now."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,10 @@ class Effects:
     """Speed at which that excess has fallen to 1/e, rad/s."""
     load_friction: PerJoint = 0.0
     """Dry friction per transmitted torque, 1."""
+    backdrive_friction: PerJoint = 0.0
+    """How much more of it (less, where negative) when the load drives the motor, 1."""
+    quadratic_friction: PerJoint = 0.0
+    """Dry friction per square of the transmitted torque, 1/(N·m)."""
     corner_speed: PerJoint = np.inf
     """Speed above which the torque limit falls, rad/s."""
     no_load_speed: PerJoint = np.inf
@@ -89,22 +97,33 @@ class Effects:
     def needs_torque(self) -> bool:
         """True where an effect depends on the state inside a control step."""
         return bool(
-            np.any(self.stribeck_torque)
-            or np.any(self.load_friction)
-            or np.any(np.isfinite(self.no_load_speed))
-            or self.needs_memory
+            self.varies_dry_friction or np.any(np.isfinite(self.no_load_speed)) or self.needs_memory
         )
+
+    @property
+    def varies_dry_friction(self) -> bool:
+        """True where dry friction depends on speed or load."""
+        return any(bool(np.any(getattr(self, name))) for name in DRY)
 
     @property
     def needs_memory(self) -> bool:
         """True where the torque depends on the past: where the motor is, and how warm."""
         return bool(np.any(self.backlash) or np.any(self.compliance) or np.any(self.heating))
 
+    def of_environments(self, which: slice) -> Effects:
+        """Those of some environments, where they differ: fields of shape (n, J)."""
+        values = {name: np.asarray(getattr(self, name)) for name in PER_JOINT}
+        chosen = {name: v[which] if v.ndim == 2 else v for name, v in values.items()}
+        return Effects(**chosen, seed=self.seed)
+
     def fingerprint(self) -> str:
         """Hash of all values, resolved; empty for the ideal actuator."""
         if self == Effects(seed=self.seed).resolve(len(np.atleast_1d(self.delay))):
             return ""
-        parts = [np.asarray(getattr(self, name), float).tobytes() for name in PER_JOINT]
+        values = {name: np.asarray(getattr(self, name), float) for name in PER_JOINT}
+        parts = [
+            v.tobytes() for name, v in values.items() if name not in UNHASHED_AT_ZERO or v.any()
+        ]
         parts.append(str(self.seed).encode())
         return hashlib.sha256(b"|".join(parts)).hexdigest()[:16]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,6 +41,19 @@ class PackedTrajectory:
     temperature: np.ndarray | None
     motors: Motors | None
 
+    @classmethod
+    def concatenate(cls, parts: Sequence[PackedTrajectory]) -> PackedTrajectory:
+        """The environments of all parts, which agree on whether motors remember and warm."""
+        motors = [part.motors for part in parts if part.motors is not None]
+        warm = [part.temperature for part in parts if part.temperature is not None]
+        return cls(
+            packed=np.concatenate([part.packed for part in parts]),
+            valid=np.concatenate([part.valid for part in parts]),
+            torque=np.concatenate([part.torque for part in parts]),
+            temperature=np.concatenate(warm) if warm else None,
+            motors=Motors.concatenate(motors) if motors else None,
+        )
+
 
 class Engine(ABC):
     """Plays targets: commands, delays, actuators and validity; the physics is a subclass's.
@@ -62,7 +76,6 @@ class Engine(ABC):
     ) -> None:
         self.model, self.layout, self.effects = model, layout, effects
         self.rate, self.substeps = rate, substeps
-        self.friction_cap = self._stable_friction_slope()
 
     @property
     def history_steps(self) -> int:
@@ -165,31 +178,6 @@ class Engine(ABC):
             control: (n, substeps · steps, J) true positions to hold at each physics step.
             push: (n, substeps · steps, J) extra joint torques, or None.
         """
-
-    def _stable_friction_slope(self) -> np.ndarray:
-        """The inertia a joint has for itself, per step: explicit friction then only slows it.
-
-        Joints share inertia, and a push on one moves its neighbours: the smallest eigenvalue of the
-        normalised mass matrix, over some poses, says how much of its own inertia is left to each.
-        """
-        data, least, own = mujoco.MjData(self.model), np.inf, np.inf
-        low, high = self.model.jnt_range[self._hinges].T
-        for share in (None, 0.2, 0.35, 0.5, 0.65, 0.8):
-            if share is not None:
-                bounded = np.where(high > low, low + share * (high - low), 0.0)
-                data.qpos[self.layout.q - 1] = bounded
-            mujoco.mj_forward(self.model, data)
-            dense = np.zeros((self.model.nv, self.model.nv))
-            mujoco.mj_fullM(self.model, data, dense)
-            joints = dense[np.ix_(self.layout.dof, self.layout.dof)]
-            size = np.sqrt(np.diag(joints))
-            least = min(least, np.linalg.eigvalsh(joints / np.outer(size, size))[0])
-            own = np.minimum(own, size**2)
-        return 0.9 * least * own / self.model.opt.timestep
-
-    @property
-    def _hinges(self) -> np.ndarray:
-        return self.model.dof_jntid[self.layout.dof]
 
 
 def history_steps(effects: Effects, rate: float) -> int:

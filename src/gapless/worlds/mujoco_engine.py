@@ -9,10 +9,14 @@ from mujoco import rollout as mj_rollout
 from gapless.worlds.actuators import Actuators, Motors
 from gapless.worlds.effects import Effects
 from gapless.worlds.engine import Engine, PackedTrajectory, law_of
+from gapless.worlds.friction_models import FrictionModels
 from gapless.worlds.packing import StateLayout
 
 BUFFER_BYTES = 96 * 2**20
 """Physics states kept at once: of so many environments as fit."""
+
+AT_ONCE = 64
+"""Environments a thread whose models are their own: more copies would not stay in its cache."""
 
 CONTROL = int(mujoco.mjtState.mjSTATE_CTRL)
 CONTROL_AND_TORQUE = CONTROL | int(mujoco.mjtState.mjSTATE_QFRC_APPLIED)
@@ -20,6 +24,9 @@ CONTROL_AND_TORQUE = CONTROL | int(mujoco.mjtState.mjSTATE_QFRC_APPLIED)
 
 class MujocoEngine(Engine):
     """Plays targets in MuJoCo, with the actuator effects it lacks as torques between steps.
+
+    Dry friction is MuJoCo's own at all times; where it depends on speed or load, its bound is
+    written into the model before every step.
 
     Args:
         model: the nominal model; the models of environments must have its sizes.
@@ -43,11 +50,43 @@ class MujocoEngine(Engine):
         super().__init__(model, layout, effects, rate, substeps)
         self.pool = mj_rollout.Rollout(nthread=threads if threads > 1 else 0)
         self.data = [mujoco.MjData(model) for _ in range(threads)]
+        self._own_models = FrictionModels(layout.dof)
         self._memory = np.empty(0)
 
     def actuators(self, models: list[mujoco.MjModel], effects: Effects) -> Actuators:
-        """The actuators of these environments; friction and damping are MuJoCo's own."""
-        return Actuators(effects, law_of(models), self.model.opt.timestep, self.friction_cap)
+        """The actuators of these environments; damping is MuJoCo's own."""
+        losses = np.array([model.dof_frictionloss[self.layout.dof] for model in models])
+        return Actuators(effects, law_of(models), self.model.opt.timestep, losses)
+
+    def play(
+        self,
+        start: np.ndarray,
+        targets: np.ndarray,
+        torques: np.ndarray | None,
+        history: np.ndarray,
+        models: list[mujoco.MjModel],
+        motors: Motors | None = None,
+        late: np.ndarray | None = None,
+        effects: Effects | None = None,
+    ) -> PackedTrajectory:
+        """As `Engine.play`; block by block where each environment needs a model of its own."""
+        effects = self.effects if effects is None else effects
+        given = (start, targets, torques, history, models)
+        size = AT_ONCE * len(self.data)
+        if len(start) <= size or not effects.varies_dry_friction:
+            return super().play(*given, motors, late, effects)
+        blocks = [slice(first, first + size) for first in range(0, len(start), size)]
+        return PackedTrajectory.concatenate(
+            [
+                super(MujocoEngine, self).play(
+                    *(None if value is None else value[block] for value in given),
+                    None if motors is None else motors[block],
+                    None if late is None else late[block],
+                    effects.of_environments(block),
+                )
+                for block in blocks
+            ]
+        )
 
     def _advance(
         self,
@@ -106,14 +145,19 @@ class MujocoEngine(Engine):
         state = np.empty((len(now), 1, self.layout.size))
         motors = played.motors or Motors.unset(actuators.effects.ambient, len(now), None)
         actuators.begin(control[:, 0], q, dq, motors)
+        if actuators.dry.varies:
+            models = self._own_models.of_environments(models)
         for k in range(control.shape[1]):
             native = actuators.law.torque(control[:, k] - q, dq)
-            extra = actuators.torque(control[:, k], q, dq, motors) - native
+            torque, dry = actuators.torque(control[:, k], q, dq, motors)
+            extra = torque - native
             both[:, 0, :joints] = control[:, k]
             both[:, 0, joints + self.layout.dof] = extra if push is None else extra + push[:, k]
             lost = ~np.isfinite(both[:, 0]).all(axis=1)
             if lost.any():  # MuJoCo would take a NaN for zero: the copy must not look alive
                 both[lost], now[lost] = 0.0, np.nan
+            if actuators.dry.varies:
+                self._own_models.write(np.where(lost[:, None], 0.0, dry))
             self.pool.rollout(
                 models,
                 self.data,

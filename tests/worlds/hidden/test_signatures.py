@@ -189,6 +189,16 @@ def test_load_friction_grows_with_the_load(arm: Robot) -> None:
     assert heavy[0] > 1.3 * light[0]
 
 
+@pytest.mark.parametrize("effect", ["quadratic_friction", "backdrive"])
+def test_friction_of_loaded_gears_grows_with_the_load(arm: Robot, effect: str) -> None:
+    """Effects a unit has where they are named: the loop widens when the arm carries more."""
+    world, plain = hidden(arm, effect), MujocoWorld(arm, RATE)
+    light, heavy = (
+        loop_width(world, 0.2, load) - loop_width(plain, 0.2, load) for load in (0.0, 3.0)
+    )
+    assert heavy[0] > 1.3 * light[0] > 0
+
+
 def test_backlash_gives_hysteresis_at_reversal(upright: Robot, tmp_path: Path) -> None:
     """Going up and coming down the joint lags half the play: the loop is as wide as the play.
 

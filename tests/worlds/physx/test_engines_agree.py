@@ -97,22 +97,30 @@ def test_conditions_agree_per_copy(arms: Robot) -> None:
     "effects",
     [
         Effects(delay=0.013, encoder_bias=0.05),
-        Effects(stribeck_torque=1.0, load_friction=0.1),
         Effects(corner_speed=1.0, no_load_speed=4.0),
         Effects(backlash=0.02, compliance=0.002),
         Effects(heating=50.0, heat_loss=0.01, jitter=0.005),
     ],
-    ids=["delay and bias", "friction", "torque-speed limit", "play and flex", "heat and jitter"],
+    ids=["delay and bias", "torque-speed limit", "play and flex", "heat and jitter"],
 )
 def test_effects_act_alike(arms: Robot, effects: Effects) -> None:
     """The torque path is shared, so an effect is the same in both engines."""
     assert apart(both(arms.with_joints(**UNHINDERED), effects=effects)) < SAME
 
 
-def test_dry_friction_is_close() -> None:
-    """MuJoCo's Coulomb friction is a constraint, PhysX's a steep torque: near, not equal."""
+@pytest.mark.parametrize(
+    "effects",
+    [
+        Effects(),
+        Effects(stribeck_torque=1.0, load_friction=0.1),
+        Effects(load_friction=0.05, backdrive_friction=0.1, quadratic_friction=0.005),
+    ],
+    ids=["Coulomb", "Stribeck and load", "backdriven and quadratic"],
+)
+def test_dry_friction_is_close(effects: Effects) -> None:
+    """MuJoCo's dry friction is a soft constraint, PhysX's a bounded drive: near, not equal."""
     rough = Robot.load("h1_2", mount="fixed").with_joints(lower=-np.inf, upper=np.inf)
-    mujoco, physx = both(rough)
+    mujoco, physx = both(rough, effects=effects)
     smooth = both(rough.with_joints(frictionloss=0.0))[0]
     assert apart((mujoco, physx)) < min(2e-3, 0.25 * apart((mujoco, smooth)))
 

@@ -71,6 +71,8 @@ def hidden_effects(robot: Robot, truth: Truth) -> Effects:
         stribeck_torque=effort * truth.array("stribeck", names),
         stribeck_speed=STRIBECK_SPEED,
         load_friction=truth.array("load_friction", names),
+        backdrive_friction=truth.array("backdrive", names),
+        quadratic_friction=truth.array("quadratic_friction", names) / effort,
         corner_speed=np.where(limited, speed * (1 - np.clip(falling, 0, LARGEST)), np.inf),
         no_load_speed=np.where(limited, speed, np.inf),
         backlash=truth.array("backlash", names),

@@ -44,6 +44,14 @@ EFFECTS: dict[str, Size] = {
     "viscous": Size((0.01, 0.025, 0.06), "of effort", 0.3, 0.2, "viscous friction at full speed"),
     "stribeck": Size((0.003, 0.008, 0.016), "of effort", 0.3, 0.2, "dry friction more at rest"),
     "load_friction": Size((0.03, 0.07, 0.12), "share", 0.2, 0.1, "friction per transmitted torque"),
+    "backdrive": Size((0.05, 0.1, 0.2), "share", 0.2, 0.1, "more of it when the load drives"),
+    "quadratic_friction": Size(
+        (0.03, 0.07, 0.12),
+        "of effort",
+        0.2,
+        0.1,
+        "friction at full effort that grows with its square",
+    ),
     "backlash": Size((0.003, 0.007, 0.014), "rad", 0.3, 0.2, "backlash of the gear"),
     "flex": Size(
         (0.002, 0.006, 0.015), "rad", 0.2, 0.1, "compliance of the drive: its angle at full effort"
@@ -69,6 +77,9 @@ EFFECTS: dict[str, Size] = {
     "floor_softness": Size((0.2, 0.6, 1.5), "share", 0.0, 0.1, "contacts softer than nominal"),
 }
 """Every effect a hidden robot can have, by name."""
+
+ASKED_FOR = ("backdrive", "quadratic_friction")
+"""Effects that a unit has only where they are named: presets are as they were without them."""
 
 PLAIN = (
     "strength",
@@ -98,8 +109,9 @@ PLAIN = (
 
 
 def chosen(only: Iterable[str] | None) -> tuple[str, ...]:
-    """The effects asked for, all by default, in the table's order."""
-    names = set(EFFECTS) if only is None else {only} if isinstance(only, str) else set(only)
+    """The effects asked for, in the table's order; by default all but those of `ASKED_FOR`."""
+    usual = set(EFFECTS) - set(ASKED_FOR)
+    names = usual if only is None else {only} if isinstance(only, str) else set(only)
     for name in names - set(EFFECTS):
         raise unknown("effect", name, EFFECTS)
     return tuple(name for name in EFFECTS if name in names)

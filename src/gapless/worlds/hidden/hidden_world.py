@@ -14,7 +14,7 @@ from gapless.recordings.conditions import Conditions
 from gapless.robots import Robot
 from gapless.worlds.chance import sequence_generators
 from gapless.worlds.hidden.changes import hidden_effects, hidden_robot, loads, strengths
-from gapless.worlds.hidden.effect_sizes import EFFECTS, chosen
+from gapless.worlds.hidden.effect_sizes import chosen
 from gapless.worlds.hidden.imu import Imu
 from gapless.worlds.hidden.readings import Sensors
 from gapless.worlds.hidden.truth import Truth
@@ -245,6 +245,7 @@ class HiddenWorld:
 
 def _without_softness(only: tuple[str, ...] | None) -> tuple[str, ...]:
     """PhysX has hard contacts: soft floors are left out, and refused where asked for by name."""
-    if only is not None and "floor_softness" in only and len(only) < len(EFFECTS):
+    usual = chosen(None)
+    if only is not None and "floor_softness" in only and not set(usual) <= set(only):
         raise ModelError("PhysX has no soft contacts, so floor_softness needs engine='mujoco'")
-    return tuple(name for name in (EFFECTS if only is None else only) if name != "floor_softness")
+    return tuple(name for name in (usual if only is None else only) if name != "floor_softness")

@@ -48,7 +48,8 @@ class PhysxEngine(Engine):
     """Plays targets in PhysX, one scene an environment.
 
     PD acts as a torque at every physics step. Its damping is made implicit, as in MuJoCo's
-    implicitfast: (M + h·D) Δv = h·f is an explicit step whose armature is larger by h·D.
+    implicitfast: (M + h·D) Δv = h·f is an explicit step whose armature is larger by h·D. Dry
+    friction is a drive that asks for standstill with no more force than the friction has.
     """
 
     def __init__(
@@ -70,7 +71,6 @@ class PhysxEngine(Engine):
             effects,
             law,
             self.model.opt.timestep,
-            self.friction_cap,
             self._frictionloss,
             self._damping,
         )
@@ -94,9 +94,9 @@ class PhysxEngine(Engine):
         actuators.begin(control[:, 0], q, dq, motors)
         for k in range(control.shape[1]):
             armature = self._armature_with_damping(actuators.law, control[:, k] - q, dq)
-            torque = actuators.torque(control[:, k], q, dq, motors)
+            torque, dry = actuators.torque(control[:, k], q, dq, motors)
             torque = torque if push is None else torque + push[:, k]
-            _step(environments, torque, armature, q, dq)
+            _step(environments, torque, dry, armature, q, dq)
             if (k + 1) % self.substeps == 0:
                 self._read(environments, now)
                 row = part.start + (k + 1) // self.substeps
@@ -128,6 +128,7 @@ class PhysxEngine(Engine):
 def _step(
     environments: list[Copy],
     torque: np.ndarray,
+    dry: np.ndarray,
     armature: np.ndarray,
     q: np.ndarray,
     dq: np.ndarray,
@@ -137,5 +138,5 @@ def _step(
     for i, copy in enumerate(environments):
         copy.alive = copy.alive and bool(usable[i])
         if copy.alive and copy.scene is not None:
-            copy.scene.advance(torque[i], armature[i])
+            copy.scene.advance(torque[i], dry[i], armature[i])
             copy.scene.read_joints(q[i], dq[i])

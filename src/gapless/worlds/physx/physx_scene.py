@@ -20,6 +20,9 @@ is placed beyond one back with a blow."""
 FASTEST = 1e9
 """Limit of all speeds, which PhysX would else clip at 100 rad/s and hide a divergence."""
 
+HOLDING = 1e6
+"""N·m·s/rad of the drive that is dry friction: at any torque within its limit the joint stands."""
+
 X_ONTO_Z = np.array([np.sqrt(0.5), 0.0, -np.sqrt(0.5), 0.0])
 """PhysX has capsules and the normals of planes along x, MuJoCo along z."""
 
@@ -44,15 +47,20 @@ class PhysxScene:
         self._robot = _build_robot(self._scene, plan, position)
         self._joints = self._robot.active_joints
         self._order = np.array([names.index(joint.name) for joint in self._joints], int)
-        self._armature = np.full(len(names), np.nan)
+        self._armature, self._dry = np.full(len(names), np.nan), np.zeros(len(names))
         self._place(start)
 
-    def advance(self, torque: np.ndarray, armature: np.ndarray) -> None:
-        """One physics step under (J,) joint torques, N·m, with (J,) armatures, kg·m²."""
+    def advance(self, torque: np.ndarray, dry: np.ndarray, armature: np.ndarray) -> None:
+        """One physics step under (J,) torques and dry friction, N·m, with armatures, kg·m²."""
         if not np.array_equal(armature, self._armature):
             for column in np.flatnonzero((armature != self._armature)[self._order]):
                 self._joints[column].set_armature([armature[self._order[column]]])
             self._armature = armature.copy()
+        if not np.array_equal(dry, self._dry):
+            for column in np.flatnonzero((dry != self._dry)[self._order]):
+                limit = float(dry[self._order[column]])
+                self._joints[column].set_drive_properties(0.0, HOLDING, limit)
+            self._dry = dry.copy()
         self._robot.set_qf(torque[self._order])
         self._scene.step()
 
