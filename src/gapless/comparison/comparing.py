@@ -68,7 +68,7 @@ def compare(
     if not len(split.test):
         raise DataError("nothing is held out to test on; give a share, motions or recordings")
     world = MujocoWorld(robot, split.learn[0].rate, physics_step=physics_step)
-    bench = Bench(world, _seen(split), horizon, budget, settings=settings or {})
+    bench = Bench(world, split.without_test(), horizon, budget, settings=settings or {})
     judge = _Judge(list(split.test), tuple(horizons), windows, robot.mount == "free")
     kept = _Kept(checkpoint, _question(bench, judge, seed), restart)
     rows = []
@@ -81,12 +81,6 @@ def compare(
         rows.append(Row(name, tuple(scores)))
     facts = {"split": split.to_dict(), **_facts(bench, judge, seeds, seed)}
     return Comparison(tuple(rows), judge.metrics, tuple(map(str, judge.horizons)), facts)
-
-
-def _seen(split: Split) -> Split:
-    """What methods learn from and choose by; what cross-validation would decide is not asked."""
-    seen = split.without_test()
-    return replace(seen, folds=()) if seen.cross_validated else seen
 
 
 class _Judge:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gapless.corrections.corrected_world import CorrectedWorld
@@ -16,6 +16,7 @@ from gapless.corrections.correcting import CorrectSettings, correct
 from gapless.corrections.runtime.signals import BASE
 from gapless.errors import unknown
 from gapless.identification import Calibration, IdentifySettings, identify
+from gapless.identification.plans.ladder import AUTO
 from gapless.progress import Watch
 from gapless.recordings.split import Split
 from gapless.worlds.mujoco_world import MujocoWorld
@@ -80,8 +81,11 @@ class Bench:
         """The world with a correction that is trained by these choices."""
         usual = {"horizon": self.horizon, "payload": payload, **choices}
         chosen = merged(usual, self.settings.get(name, {}))
+        split = self.split
+        if split.cross_validated:  # what that would decide is not asked
+            split = replace(split, folds=())
         correction = correct(
-            self.split,
+            split,
             self.world,
             calibration,
             settings=CorrectSettings(**chosen),
@@ -123,8 +127,8 @@ def asap_sysid(bench: Bench) -> World:
 
 
 def identified(bench: Bench) -> World:
-    """Gains, friction, delays and the like, identified."""
-    return bench.identified("identify")
+    """Whatever parameters a ladder of models finds worth having."""
+    return bench.identified("identify", AUTO)
 
 
 def delta_dynamics(bench: Bench) -> World:
@@ -182,7 +186,7 @@ def ours(bench: Bench) -> World:
     On the floor it is one small network a joint, and windows are half as long: a stride later the
     slopes foretell little.
     """
-    calibration, _ = bench.calibration("identify")
+    calibration, _ = bench.calibration("identify", AUTO)
     if bench.world.robot.mount == "free":
         short = {"horizons": (0.25, 0.5), "iterations": 150, "samples": 5000, "batch": 48}
         return bench.learned("ours", calibration, model="actuator", trainer_settings=short)
