@@ -17,6 +17,8 @@ STUCK_TIME, STUCK_MOVE, STUCK_AFTER = 1.0, 0.15, 0.3
 and for this long (s) after: a joint at rest also waits out its own delay."""
 NOT_FOLLOWED, NOT_FOLLOWED_SHARE = 0.5, 0.25
 """Median distance to the target (rad), and the share of joints beyond it, of a failed run."""
+ALONG = 0.8
+"""Correlation of a joint with its target above which it follows, however far below it hangs."""
 BEYOND_LIMIT = 0.1
 """rad a joint may be outside its limits before it is mentioned."""
 DEGREES = 0.2
@@ -121,7 +123,8 @@ def followed(recording: Recording) -> list[Finding]:
     if often.sum() < least:  # no need of medians, which cost much more
         return []
     typical = np.nanmedian(np.where(mask, error, np.nan), axis=0)
-    far = typical > NOT_FOLLOWED
+    along = [_moves_along(recording, j) for j in used]
+    far = (typical > NOT_FOLLOWED) & ~np.array(along)
     if far.sum() < least:
         return []
     names = ", ".join(f"{recording.joints[used[k]]} {typical[k]:.2f}" for k in np.flatnonzero(far))
@@ -132,6 +135,16 @@ def followed(recording: Recording) -> list[Finding]:
         "log there if it was switched off"
     )
     return [Finding("error", "not_followed", text, count=int(far.sum()))]
+
+
+def _moves_along(recording: Recording, joint: int) -> bool:
+    """Whether a joint that is far off moves with its target: a soft servo hangs, and follows."""
+    assert recording.target is not None
+    known = recording.mask[:, joint]
+    q, target = recording.q[known, joint], recording.target[known, joint]
+    if min(q.std(), target.std()) < 1e-3:
+        return False
+    return bool(np.corrcoef(q, target)[0, 1] > ALONG)
 
 
 def _first(far: np.ndarray, rate: float) -> float:
