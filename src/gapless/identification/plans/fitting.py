@@ -169,13 +169,17 @@ def _judged(
     stage: str,
     whole: Problem,
 ) -> Fit:
-    """Intervals; and once more without what is not identifiable, which goes back to its prior."""
+    """Intervals; and once more without what is not identifiable, which goes back to its prior.
+
+    Readings that share errors then count as the fewer that they are worth, against the priors.
+    """
     # Slopes carried along are good enough to step by, not to judge.
     linear = linear or problem.linearised(z)
     known = uncertainty(problem, linear)
     identifiable, z = known.identifiable, np.where(known.identifiable, z, 0.0)
     if identifiable.any():
         part = problem if identifiable.all() else problem.only(identifiable, z)
+        part = part.with_discounted_data(known.discount)
         again = gauss_newton(part, z[identifiable], linear=linear.only(identifiable), refreshes=0)
         z[identifiable], iterations = again.z, iterations + again.iteration
         known = given_fixed(known, uncertainty(part, again.linear or linear.only(identifiable)))

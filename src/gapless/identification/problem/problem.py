@@ -97,6 +97,12 @@ class Problem:
         twin.noise = max(noise, 1e-9)
         return twin
 
+    def with_discounted_data(self, discount: float) -> Problem:
+        """The same with priors that count as if so many readings told no more than one."""
+        twin = copy(self)
+        twin.prior_weight = self.prior_weight * max(discount, 1.0)
+        return twin
+
     def values(self, z: np.ndarray) -> np.ndarray:
         """Physical values of z, (..., P)."""
         columns = [p.value_of(z[..., i]) for i, p in enumerate(self.parameters)]

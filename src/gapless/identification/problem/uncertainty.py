@@ -42,6 +42,7 @@ class Uncertainty:
         at_bound: (P,) whether the fit stopped at a bound.
         precision: (P, P) information of data and priors, model error left out.
         wanted: (P,) where the fit would go if there were no bounds.
+        discount: how many readings tell as much as one that is independent of all others would.
     """
 
     std: np.ndarray
@@ -50,6 +51,7 @@ class Uncertainty:
     at_bound: np.ndarray
     precision: np.ndarray
     wanted: np.ndarray
+    discount: float
 
 
 def uncertainty(problem: Problem, linear: Linear) -> Uncertainty:
@@ -67,6 +69,7 @@ def uncertainty(problem: Problem, linear: Linear) -> Uncertainty:
     discount = noise * _clustering(data + 1e-9 * np.eye(len(data)), linear.scores, noise)
     prior = np.eye(len(data))  # whatever its weight in the fit, the prior std is what was known
     told = np.sqrt(np.diag(np.linalg.inv(data / discount + prior)))
+    far = np.abs(_weighed(problem, linear, discount)) > FAR * told
     size = np.sqrt(np.maximum(discount, model_error(problem, linear)))
     covariance = np.linalg.inv(data / np.outer(size, size) + prior)
     covariance += np.diag(_unseen(problem) ** 2)
@@ -75,18 +78,23 @@ def uncertainty(problem: Problem, linear: Linear) -> Uncertainty:
     return Uncertainty(
         std=std,
         correlation=covariance / np.outer(std, std),
-        identifiable=((told < TOLD) | (np.abs(linear.z) > FAR * told)) & seen & _excited(problem),
+        identifiable=((told < TOLD) | far) & seen & _excited(problem),
         precision=data / discount + prior,
         at_bound=edge < BOUND,
-        wanted=_wanted(problem, linear),
+        wanted=_weighed(problem, linear, 1.0),
+        discount=discount,
     )
 
 
-def _wanted(problem: Problem, linear: Linear) -> np.ndarray:
-    """(P,) the Gauss-Newton step from here, bounds left out."""
+def _weighed(problem: Problem, linear: Linear, discount: float) -> np.ndarray:
+    """(P,) the Gauss-Newton step from here, bounds left out, with data that count that much less.
+
+    A figure that lies many prior std away because thousands of readings repeat one small error
+    falls back when they count as what they are.
+    """
     slope, curvature = problem.prior_slope(linear.z)
-    hessian = linear.information + np.diag(curvature + 1e-9)
-    return linear.z - np.linalg.solve(hessian, linear.scores.sum(axis=0) + slope)
+    hessian = linear.information / discount + np.diag(curvature + 1e-9)
+    return linear.z - np.linalg.solve(hessian, linear.scores.sum(axis=0) / discount + slope)
 
 
 def _unseen(problem: Problem) -> np.ndarray:
