@@ -27,13 +27,16 @@ def expected(correction: Correction, given: dict[str, np.ndarray]) -> dict[str, 
 SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("mlp", "gru")]
 
 
-@pytest.mark.parametrize("model", ["operator", *SLOW])
+@pytest.mark.parametrize("model", ["operator", "actuator", *SLOW])
 def test_the_file_gives_what_the_network_gives(model: str, made, tmp_path: Path) -> None:
     """Outputs, spread, envelope and hidden state agree to 1e-5, for any number of environments."""
     from gapless.corrections.onnx_export import export_onnx, input_names, output_names
 
-    small = {"branch": (16,), "joints": "elbow_flex"} if model == "operator" else {}
-    correction: Correction = made(model, members=2, **small)
+    small = {
+        "operator": {"branch": (16,), "joints": "elbow_flex"},
+        "actuator": {"share": (0, 0), "joints": "elbow_flex"},
+    }
+    correction: Correction = made(model, members=2, **small.get(model, {}))
     path = tmp_path / "correction.onnx"
     export_onnx(correction, path)
     assert [p.name for p in tmp_path.iterdir()] == ["correction.onnx"]
@@ -45,7 +48,7 @@ def test_the_file_gives_what_the_network_gives(model: str, made, tmp_path: Path)
         given = {
             k: rng.normal(size=(environments, w)) for k, w in correction.contract.widths.items()
         }
-        watched = envelope.mean + rng.normal(size=(environments, len(envelope.mean)))
+        watched = 0.5 * rng.normal(size=(environments, envelope.width))
         given["watched"] = watched
         if model == "gru":
             given["hidden"] = rng.normal(size=(2, environments, 64))
@@ -54,8 +57,8 @@ def test_the_file_gives_what_the_network_gives(model: str, made, tmp_path: Path)
         for name, value in expected(correction, given).items():
             np.testing.assert_allclose(found[name], value, atol=1e-5)
         parts = np.split(watched, np.cumsum([2, 2, 2])[: len(envelope.signals) - 1], axis=1)
-        weight = envelope.weight(dict(zip(envelope.signals, parts, strict=True)))
-        np.testing.assert_allclose(found["weight"], weight, atol=1e-4)
+        weight = correction.trusted(dict(zip(envelope.signals, parts, strict=True)))
+        np.testing.assert_allclose(found["weight"].reshape(weight.shape), weight, atol=1e-4)
     refuse_other_facts(correction, path)
 
 

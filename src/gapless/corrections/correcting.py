@@ -5,17 +5,16 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
-from itertools import chain
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from gapless.artifact import provenance, version
+from gapless.corrections.correct_settings import CorrectSettings as CorrectSettings
 from gapless.corrections.corrected_world import CorrectedWorld
 from gapless.corrections.operator.sensor_predictor import with_sensors
-from gapless.corrections.payload_input import payload_inputs
 from gapless.corrections.runtime.correction import Correction
-from gapless.corrections.shared_motors import numbers_of, with_numbers
+from gapless.corrections.shared_motors import numbers_of
 from gapless.corrections.training import TrainingSession, trainer_of
 from gapless.corrections.training.enough_data import left_out, seconds_of
 from gapless.corrections.training.task import Task
@@ -56,40 +55,6 @@ class CorrectionRefusedError(GaplessError):
         )
 
 
-@dataclass(frozen=True)
-class CorrectSettings:
-    """What is learned, and how.
-
-    Attributes:
-        model: operator, actuator, mlp or gru.
-        head: action, torque or state.
-        trainer: gradient, inverse, autoregressive or ppo.
-        joints: names or groups of the joints that are corrected; "all" is all.
-        bound: largest output: rad for an action, share of the limit for a torque, deviations of
-            the one-step error for a state.
-        rate_limit: largest change of an output a step, as a share of its bound.
-        hold: control steps that an output is held.
-        members: networks in the ensemble.
-        horizon: seconds of an episode, and of the replays it is judged by.
-        payload: look at the mass that is carried, where recordings state it and some carry one.
-        model_settings: of the model.
-        trainer_settings: of the trainer.
-    """
-
-    model: str = "operator"
-    head: str = "action"
-    trainer: str = "gradient"
-    joints: tuple[str, ...] = ("all",)
-    bound: float | None = None
-    rate_limit: float | None = None
-    hold: int = 1
-    members: int = 2
-    horizon: float = 1.0
-    payload: bool = True
-    model_settings: dict[str, Any] = field(default_factory=dict)
-    trainer_settings: dict[str, Any] = field(default_factory=dict)
-
-
 def correct(
     data: Split | Recordings,
     robot: Robot | World,
@@ -123,9 +88,9 @@ def correct(
     """
     began = time.perf_counter()
     split = split_for(data, calibration)
-    how = seeing_payload(settings or CorrectSettings(), split)
-    how = sharing(how, split, robot)
-    training = _Training(robot, how, seed, checkpoint, restart, watch)
+    seconds = least_seconds(split)
+    how = (settings or CorrectSettings()).suited_to(split, seconds, robot)
+    training = _Training(robot, how, seconds, seed, checkpoint, restart, watch)
     final = Fold(split.learn, split.choose)
     found, world = training.trained(final, calibration)
     choose, faded = _chosen(training, split, found, world, calibration)
@@ -167,6 +132,7 @@ class _Training:
 
     robot: Robot | World
     how: CorrectSettings
+    seconds: float
     seed: int
     checkpoint: Path | None
     restart: bool
@@ -180,7 +146,7 @@ class _Training:
         world = world_for(self.robot, calibration, learn[0].rate)
         joints = corrected_joints(world.robot, how.joints)
         numbers = numbers_of(how.model_settings, world.robot, joints)
-        left = left_out(world, learn, joints, numbers, how.horizon)
+        left = left_out(world, learn, joints, numbers, self.seconds, how.horizon)
         contract = contract_for(
             world,
             learn[0].rate,
@@ -233,23 +199,10 @@ def _chosen(
     return Verdict.mean([v for v in verdicts if v is not None]), means
 
 
-def sharing(how: CorrectSettings, split: Split, robot: Robot | World) -> CorrectSettings:
-    """Settings in which joints that share a network have its number.
-
-    As few data as any of the trainings has decide, so that all have the same networks.
-    """
-    nominal = robot if isinstance(robot, Robot) else robot.robot
+def least_seconds(split: Split) -> float:
+    """Data that every training of a split has, so that all correct as many joints."""
     parts = [list(split.learn), *(list(fold.learn) for fold in split.folds)]
-    seconds, joints = min(map(seconds_of, parts)), corrected_joints(nominal, how.joints)
-    settings = with_numbers(how.model_settings, nominal, len(joints), seconds)
-    return replace(how, model_settings=settings)
-
-
-def seeing_payload(how: CorrectSettings, split: Split) -> CorrectSettings:
-    """Settings of the model that fit what the recordings state; those asked for come first."""
-    every = chain(split.learn, split.choose, split.test)
-    seen = payload_inputs(how.model, every, how.payload)
-    return replace(how, model_settings=seen | how.model_settings)
+    return min(map(seconds_of, parts))
 
 
 def world_for(robot: Robot | World, calibration: Calibration | None, rate: float) -> World:

@@ -21,6 +21,7 @@ def correction_tables(correction: Correction, usage: Usage) -> Group:
     made = correction.made_by
     parts: list[Any] = [usage_table(usage, correction.contract)]
     parts += [*verdict_lines(correction.choose, correction.test), outside_line(usage)]
+    parts += [Text(f"not corrected: {j}: {why}") for j, why in made.get("left_out", {}).items()]
     if "seconds" in made:
         parts.append(Text(f"trained in {made['seconds']} s", style="dim"))
     return Group(*parts)

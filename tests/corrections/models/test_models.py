@@ -74,3 +74,19 @@ def test_unknown_networks_and_settings_are_refused() -> None:
         model_of("grue")
     with pytest.raises(NameMismatchError, match="Did you mean 'units'"):
         model_of("gru", {"unit": 3})
+
+
+def test_joints_that_share_a_network_answer_alike() -> None:
+    """Each gives what the network of its number gives of the joint's own columns."""
+    alone = Contract("r", "", "", ("a",), 50.0, "action", ("a",), "actuator")
+    settings = {"share": (0, 1, 0)}
+    told = Contract("r", "", "", JOINTS, 50.0, "action", JOINTS, "actuator", settings)
+    weights = stirred(told, 2)
+    assert {v.shape[:2] for v in weights.values()} == {(2, 2)}
+    rng = np.random.default_rng(0)
+    own = rng.normal(size=(4, alone.widths["all"], 3))  # signals of one joint, for each joint
+    found, _ = told.network(weights, {"all": own.reshape(4, -1)}, None)
+    for joint, number in enumerate(settings["share"]):
+        one = {k: v[:, [number]] for k, v in weights.items()}
+        expected, _ = alone.network(one, {"all": own[..., joint]}, None)
+        np.testing.assert_allclose(found[..., joint], expected[..., 0], atol=1e-12)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,24 +13,27 @@ import pytest
 
 from gapless.corrections import Correction
 from gapless.corrections.runtime.correction_files import CONTRACT, WEIGHTS
+from gapless.corrections.runtime.envelope import Envelope
+from gapless.corrections.training.task import Task
+from gapless.corrections.training.training_windows import recorded_signals
 from gapless.errors import ArtifactError, FormatError
 from gapless.verdict import Verdict
 
 
-@pytest.mark.parametrize("model", ["mlp", "gru", "operator"])
+@pytest.mark.parametrize("model", ["mlp", "gru", "operator", "actuator"])
 def test_a_correction_is_read_as_it_was_written(made, model: str, tmp_path: Path) -> None:
     """Weights, envelope, contract, figures and fingerprint."""
-    from dataclasses import replace
-
     chosen = Verdict(before=0.02, after=0.01, horizon=1.0, motions=("wave",))
     tested = Verdict(before=0.03, after=0.02, horizon=1.0, motions=("turn", "nod"))
     judged = {"choose": chosen, "test": tested}
     correction = replace(made(model, members=2), **judged, made_by={"trainer": "none"})
+    correction = replace(correction, faded={"elbow_flex": 0.25})
     correction.save(tmp_path / "cor")
     again = Correction.load(tmp_path / "cor")
     assert again.contract == correction.contract
     assert (again.choose, again.test) == (chosen, tested)
     assert again.made_by == {"trainer": "none"}
+    assert again.faded == {"elbow_flex": 0.25}
     assert again.fingerprint() == correction.fingerprint()
     assert again.weights.keys() == correction.weights.keys()
     for name, value in correction.weights.items():
@@ -37,6 +41,34 @@ def test_a_correction_is_read_as_it_was_written(made, model: str, tmp_path: Path
     assert again.envelope is not None and correction.envelope is not None
     np.testing.assert_array_equal(again.envelope.whiten, correction.envelope.whiten)
     assert again.envelope.radius == correction.envelope.radius
+
+
+def test_folders_of_the_first_format_are_read(made, task: Task, tmp_path: Path) -> None:
+    """Networks of single joints had one envelope for all joints, and none said how it faded."""
+    found = made("actuator")
+    signals = {k: v.reshape(-1, v.shape[-1]) for k, v in _seen(task).items()}
+    old = replace(found, envelope=Envelope.around(signals, ("q", "dq", "error")))
+    old.save(tmp_path / "old")
+    facts = json.loads((tmp_path / "old" / CONTRACT).read_text())
+    del facts["faded"]
+    facts["format"] = "gapless correction 1"
+    (tmp_path / "old" / CONTRACT).write_text(json.dumps(facts))
+    again = Correction.load(tmp_path / "old")
+    assert again.fingerprint() == old.fingerprint() and not again.why_faded
+    now = {k: v[::50] for k, v in signals.items()}
+    given, before = (c.act(now, c.begun(now)) for c in (again, old))
+    np.testing.assert_array_equal(given.output, before.output)
+    np.testing.assert_array_equal(given.weight[:, 0], given.weight[:, 1])
+    facts["format"] = "gapless correction 3"
+    (tmp_path / "old" / CONTRACT).write_text(json.dumps(facts))
+    with pytest.raises(FormatError, match=r"not of format.*1.*2"):
+        Correction.load(tmp_path / "old")
+
+
+def _seen(task: Task) -> dict[str, np.ndarray]:
+    seen = recorded_signals(task.windows(1.0, 40))
+    seen = {k: seen[k] for k in ("q", "dq", "target")}
+    return seen | {"error": seen["target"] - seen["q"]}
 
 
 def test_a_folder_is_not_replaced_unasked(made, tmp_path: Path) -> None:

@@ -6,7 +6,11 @@ import numpy as np
 
 from gapless.corrections.runtime.envelope import Envelope, watched
 from gapless.corrections.training.task import Task
+from gapless.corrections.training.training_windows import recorded_signals
 from gapless.corrections.training.untrained import contract_for, untrained
+from gapless.measurement.windows import windows_of
+from gapless.recordings.recording import Recording
+from gapless.robots import Robot
 
 SIGNALS = ("q", "dq", "error")
 
@@ -76,3 +80,41 @@ def test_a_simulator_that_is_off_is_still_inside(task: Task) -> None:
         {"q": play.q[:, :-1], "dq": play.dq[:, :-1], "error": error}
     )
     assert (weight == 1).mean() > 0.85
+
+
+def test_joints_of_their_own_fade_alone() -> None:
+    """What one joint does where it never was takes nothing from the other."""
+    envelope = Envelope.of_each_joint(data(), SIGNALS)
+    assert envelope.width == 6
+    far = {k: v.mean(axis=0)[None] + [[0.0, 9.0]] for k, v in data().items()}
+    np.testing.assert_array_equal(envelope.weight(far), [[1.0, 0.0]])
+    assert (envelope.weight(data(seed=1)) == 1).mean() > 0.98
+
+
+def test_a_joint_of_its_own_is_an_envelope_of_that_joint() -> None:
+    """Cross-check: the same distances as of one ellipsoid around that joint's columns."""
+    seen = data() | {"payload": np.random.default_rng(2).uniform(size=(4000, 1))}
+    signals = (*SIGNALS, "payload")
+    each = Envelope.of_each_joint(seen, signals)
+    assert each.width == 7
+    other = data(50, seed=1) | {"payload": np.full((50, 1), 0.4)}
+    for j in range(2):
+        own, given = ({k: v[:, [j]] for k, v in d.items() if k != "payload"} for d in (seen, other))
+        alone = Envelope.around(own | {"payload": seen["payload"]}, signals)
+        weight = alone.weight(given | {"payload": other["payload"]})
+        np.testing.assert_allclose(each.weight(other)[:, j], weight, atol=1e-9)
+
+
+def test_new_motions_are_inside_joint_by_joint(arms: Robot, clips: list[Recording]) -> None:
+    """Of fourteen joints and six seconds another motion leaves one ellipsoid, hardly its joints."""
+    few, new = (
+        recorded_signals(windows_of(part, arms, 0.5, 99)) for part in (clips[:2], clips[2:])
+    )
+    flat = [
+        {k: s[k].reshape(-1, s[k].shape[-1]) for k in ("q", "dq", "target")} for s in (few, new)
+    ]
+    learned, other = (s | {"error": s["target"] - s["q"]} for s in flat)
+    together = Envelope.around(learned, SIGNALS).weight(other)
+    apart = Envelope.of_each_joint(learned, SIGNALS).weight(other)
+    assert (together < 1).mean() > 0.5
+    assert (apart < 1).mean() < 0.2

@@ -33,7 +33,7 @@ for t in range(len(given["q"])):
     now = {name: values[t] for name, values in given.items()}
     acted = correction.act(now, memory or correction.begun(now))
     memory = acted.memory
-    rows.append(np.concatenate([acted.output, acted.spread, acted.weight[:, None]], axis=1))
+    rows.append(np.concatenate([acted.output, acted.spread, acted.weight], axis=1))
 np.save(out, np.stack(rows))
 assert not tried, tried
 names = {m.split(".")[0] for m in set(sys.modules) - before}
@@ -50,13 +50,13 @@ def signals(correction: Correction) -> dict[str, np.ndarray]:
 
 
 def acted(correction: Correction, given: dict[str, np.ndarray]) -> np.ndarray:
-    """(T, n, 2K + 1) outputs, spreads and weights, computed here."""
+    """(T, n, 3K) outputs, spreads and weights, computed here."""
     rows, memory = [], None
     for t in range(STEPS):
         now = {name: values[t] for name, values in given.items()}
         found = correction.act(now, memory or correction.begun(now))
         memory = found.memory
-        rows.append(np.concatenate([found.output, found.spread, found.weight[:, None]], axis=1))
+        rows.append(np.concatenate([found.output, found.spread, found.weight], axis=1))
     return np.stack(rows)
 
 
@@ -67,6 +67,7 @@ def acted(correction: Correction, given: dict[str, np.ndarray]) -> np.ndarray:
         ("gru", {"members": 2}),
         ("operator", {"members": 2}),
         ("actuator", {"head": "torque"}),
+        ("actuator", {"share": (0, 0), "joints": "elbow_flex"}),
     ],
 )
 def test_a_correction_needs_numpy_and_safetensors_alone(made, model, choices, tmp_path: Path):

@@ -55,3 +55,16 @@ def test_no_envelope_trusts_all(made, world: MujocoWorld) -> None:
     run(corrected, world, 3.0)
     assert corrected.usage[0].to_dict()["outside"] == pytest.approx(0)
     assert max(corrected.usage[0].largest) > 0
+
+
+def test_joints_are_counted_each(made, world: MujocoWorld) -> None:
+    """One that is told to go far is outside, and says so; the other acts."""
+    corrected = CorrectedWorld(world, None, [made("actuator")])
+    start = world.home(3)
+    corrected.rollout(start, np.repeat(start.q[:, None] + [0.0, 3.0], 4, axis=1))
+    usage = corrected.usage[0].to_dict()
+    near, far = (usage["outside_by_output"][j] for j in world.robot.joints.names)
+    assert near == 0 and far == 1
+    assert usage["outside"] == pytest.approx(0.5)
+    assert usage["faded"]["elbow_flex"] == 1
+    assert usage["largest_output"]["shoulder_lift"] > 0 == usage["largest_output"]["elbow_flex"]

@@ -30,6 +30,7 @@ def left_out(
     learn: Sequence[Recording],
     joints: Sequence[str],
     numbers: Sequence[int],
+    seconds: float,
     horizon: float,
 ) -> dict[str, str]:
     """Joints that data are too few for, and why it is these.
@@ -39,33 +40,40 @@ def left_out(
         learn: what is learned from.
         joints: that are to be corrected.
         numbers: of the network of each.
+        seconds: of data that can be counted on.
         horizon: seconds of the replays that say how wrong each joint is.
 
     Raises:
         DataError: there is no joint that can be corrected.
     """
-    enough = int(seconds_of(learn) / SECONDS_A_JOINT + 1e-9)
+    enough = int(seconds / SECONDS_A_JOINT + 1e-9)
     if len(set(numbers)) <= enough:
         return {}
     error, travel = _errors_and_travels(world, learn, horizon)
-    at = {j: world.robot.joints.index(j) for j in joints}
-    need: dict[int, float] = {}
-    for joint, number in zip(joints, numbers, strict=True):
-        if travel[at[joint]] >= MOVED:
-            need[number] = need.get(number, 0.0) + error[at[joint]]
-    kept = sorted(need, key=lambda number: -need[number])[:enough]
-    if not kept:
-        raise _too_few(seconds_of(learn), len(joints), len(set(numbers)))
-    found = {}
-    for joint, number in zip(joints, numbers, strict=True):
-        if travel[at[joint]] < MOVED:
-            found[joint] = f"moved {travel[at[joint]]:.3f} rad in the learning motions"
-        elif number not in kept:
-            found[joint] = (
-                f"replay error {error[at[joint]]:.4f} rad; {seconds_of(learn):.0f} s are enough "
-                f"for {enough} of {len(set(numbers))} networks, which others need more"
-            )
-    return found
+    at = [world.robot.joints.index(j) for j in joints]
+    moved = {j: n for j, n, c in zip(joints, numbers, at, strict=True) if travel[c] >= MOVED}
+    if not (enough and moved):
+        raise _too_few(seconds, len(joints), len(set(numbers)))
+    wrong = {j: float(error[c]) for j, c in zip(joints, at, strict=True)}
+    kept = _neediest(moved, wrong, enough)
+    still = {
+        j: f"it moved {travel[c]:.3f} rad in the learning motions, expected {MOVED} rad"
+        for j, c in zip(joints, at, strict=True)
+        if j not in moved
+    }
+    others = {
+        j: f"replay error {wrong[j]:.4f} rad; {seconds:.0f} s are enough for {enough} of "
+        f"{len(set(numbers))} networks, and others need them more"
+        for j, number in moved.items()
+        if number not in kept
+    }
+    return {j: why for j in joints if (why := still.get(j) or others.get(j))}
+
+
+def _neediest(moved: dict[str, int], wrong: dict[str, float], enough: int) -> list[int]:
+    """Numbers of the networks whose joints have the largest errors, taken together."""
+    need = {n: sum(wrong[j] for j in moved if moved[j] == n) for n in moved.values()}
+    return sorted(need, key=lambda number: -need[number])[:enough]
 
 
 def _too_few(seconds: float, joints: int, networks: int) -> DataError:

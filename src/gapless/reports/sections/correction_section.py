@@ -27,10 +27,18 @@ def data(run: Run) -> dict[str, Any] | None:
         "contract": contract,
         "unit": unit,
         "outside": usage.get("outside"),
+        "outside_most": _most(usage.get("outside_by_output", {})),
+        "left_out": found.made_by.get("left_out", {}),
         "drawing": robot_svg(run.robot, mean, None, "mean output of the correction at each joint"),
         "clips": run.read("replays").get("usage", []),
         "figures": {"correction-outputs": _outputs(usage, unit)} if mean else {},
     }
+
+
+def _most(outside: dict[str, float]) -> list[tuple[str, float]]:
+    """Outputs that are outside their envelope more than half of the time."""
+    most = sorted(outside.items(), key=lambda pair: -pair[1])
+    return [(name, share) for name, share in most if share > 0.5]
 
 
 def _outputs(usage: dict[str, Any], unit: str) -> dict[str, Any]:
