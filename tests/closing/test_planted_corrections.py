@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 
 from gapless.closing import CloseSettings, Run, close
+from gapless.closing.stage import Stage
 from gapless.corrections.runtime.correction import Correction
 from gapless.corrections.runtime.state_columns import state_outputs
 from gapless.corrections.training.untrained import TARGET_BOUND
 from gapless.motions.excitation import multisine
 from gapless.recordings import Recording, split_recordings
 from gapless.robots import Robot
+from gapless.verdict import Verdict
 from gapless.worlds import MujocoWorld
 from gapless.worlds.record import record
 from hidden_pair import STEP, nominal_pair
@@ -53,6 +55,16 @@ class Exploding(Planted):
         names = state_outputs(joints, joints, False)[: len(joints)]
         contract = replace(found.contract, head="state", bound=(1e8,) * len(names), outputs=names)
         return replace(found, contract=contract)
+
+
+class Faded(Planted):
+    """The same, trusted nowhere."""
+
+    def train(self, task: Any, start: Correction, session: Any) -> Correction:
+        """The start's envelope, drawn to a point."""
+        assert start.envelope is not None
+        point = replace(start.envelope, radius=1e-6)
+        return replace(super().train(task, start, session), envelope=point)
 
 
 def answered(robot: Robot, name: str, seed: int, offset: float) -> Recording:
@@ -105,3 +117,18 @@ def test_a_correction_that_diverges_is_refused(
     row = run.summary["rows"]["corrected"]
     assert not row["kept"] and run.correction is None
     assert row["choose"]["after"] > 0.9
+
+
+def test_a_correction_that_always_fades_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run says so, and what to record, in its table too."""
+    run = closed(tmp_path, Faded(OFFSET), monkeypatch)
+    row = run.summary["rows"]["corrected"]
+    assert not row["kept"] and run.correction is None
+    assert row["why"].startswith("100% faded") and "Record motions like" in row["why"]
+    assert "100% faded" in str(run)
+    gap = run.stages["corrected"].gap
+    assert gap is not None
+    helpful = Verdict(0.02, 0.01, 1.0, ("wave",))
+    assert Stage.judged(gap, helpful).kept and not Stage.judged(gap, helpful, row["why"]).kept

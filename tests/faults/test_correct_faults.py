@@ -13,10 +13,12 @@ from gapless.corrections import CorrectedWorld, Correction, CorrectionRefusedErr
 from gapless.corrections.correcting import CorrectSettings
 from gapless.errors import ArtifactError, DataError, GaplessError
 from gapless.learning.checkpoint import Checkpoint
+from gapless.motions.excitation import multisine
 from gapless.progress import Progress
 from gapless.recordings import Recording, Split
 from gapless.robots import Robot
 from gapless.worlds import MujocoWorld
+from gapless.worlds.record import record
 from hidden_pair import recorded
 
 torch = pytest.importorskip("torch")
@@ -150,10 +152,29 @@ def test_case_44_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["file"]
 
 
+def test_what_always_fades_is_refused(pair: Robot, waves: list[Recording]) -> None:
+    """Trained in one posture and chosen by motions in another, it says which data are missing."""
+    far = MujocoWorld(pair, 50, physics_step=0.005)
+    motions = [0.1 * multisine(pair, 3.0, 50, seed=s) + [1.2, -1.2] for s in range(2)]
+    starts = [replace(far.home(), q=motion[:1]) for motion in motions]
+    elsewhere = [
+        record(far, motion, f"far_{i}", start=start)
+        for i, (motion, start) in enumerate(zip(motions, starts, strict=True))
+    ]
+    near = [w.clip(0, 200) for w in waves[:3]]
+    for model in ("actuator", "mlp"):
+        how = replace(QUICK, model=model)
+        with pytest.raises(CorrectionRefusedError, match=r"faded.*Record motions like") as caught:
+            correct(Split.of(near, elsewhere), pair, settings=how)
+        assert min(caught.value.correction.faded.values()) > 0.5
+    kept = correct(Split.of(near, elsewhere), pair, settings=QUICK, keep_anyway=True)
+    assert kept.why_faded
+
+
 def test_too_few_data_are_refused(pair: Robot, waves: list[Recording]) -> None:
     """With the joint mask as a way out."""
     with pytest.raises(DataError, match=r"too few to correct 2 joints.*--joints"):
-        correct([w.clip(0, 45) for w in waves], pair, settings=replace(QUICK, horizon=0.5))
+        correct([w.clip(0, 30) for w in waves], pair, settings=QUICK)
 
 
 @pytest.mark.parametrize(
