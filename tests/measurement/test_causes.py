@@ -4,14 +4,38 @@ from __future__ import annotations
 
 import numpy as np
 
-from gapless.measurement.causes import ACTUATOR_CAUSES
+from gapless.measurement.attribution import attribute
+from gapless.measurement.causes import ACTUATOR_CAUSES, causes_of
+from gapless.motions.excitation import multisine
 from gapless.robots import Robot
 from gapless.worlds import MujocoWorld
+from gapless.worlds.record import record
 
 
 def test_a_gain_error_never_makes_a_gain_negative(arms: Robot) -> None:
     """A probe beyond the largest loss leaves a little of the gain."""
     gain = next(cause for cause in ACTUATOR_CAUSES if cause.name == "gain error")
-    weak = gain.apply(MujocoWorld(arms), np.full(len(arms.joints), gain.highest + 0.15))
+    weak = gain.apply(MujocoWorld(arms), gain.highest(arms) + 0.15)
     assert (weak.robot.joints.kp > 0).all()
     assert (weak.robot.joints.kp < 0.1 * arms.joints.kp).all()
+
+
+def test_every_bound_is_physical() -> None:
+    """Friction at most half of the effort, a gain between a tenth and twice its own."""
+    robot = Robot.load("so101")
+    bounds = {c.name: (c.lowest(robot), c.highest(robot)) for c in causes_of(MujocoWorld(robot))}
+    assert np.allclose(bounds["dry friction"][1], 0.5 * robot.joints.effort)
+    assert np.allclose(bounds["viscous friction"][1], 0.5 * robot.joints.effort)
+    assert np.allclose(bounds["gain error"][0], -1.0) and np.allclose(bounds["gain error"][1], 0.9)
+
+
+def test_a_jammed_joint_is_not_called_a_friction_beyond_its_motor() -> None:
+    """Friction above the motor's effort holds it: the amplitude stops at the bound, and says so."""
+    robot = Robot.load("so101")
+    effort = robot.joints.effort
+    world = MujocoWorld(robot.with_joints(frictionloss=2 * effort), 50, physics_step=0.005)
+    targets = multisine(robot, 4.0, 50, seed=1)
+    clip = record(world, targets, "jammed", start=world.home())
+    found = attribute([clip], MujocoWorld(robot, 50, physics_step=0.005), max_windows=8)
+    dry = found.amplitude[:, found.causes.index("dry friction")]
+    assert (dry <= 0.5 * effort + 1e-9).all()

@@ -133,7 +133,7 @@ def attribute(
     recordings: Recordings,
     world: EngineWorld,
     horizon: float = 0.5,
-    max_windows: int = 100,
+    max_windows: int = 48,
 ) -> Attribution:
     """Attribute the replay error of recordings to causes.
 
@@ -250,7 +250,7 @@ class _Search:
     def _ends(self) -> tuple[np.ndarray, np.ndarray]:
         """(J, C) smallest and largest amount of every cause."""
         low = np.stack([c.lowest(self.world.robot) for c in self.causes], axis=1)
-        return low, np.broadcast_to([c.highest for c in self.causes], low.shape)
+        return low, np.stack([c.highest(self.world.robot) for c in self.causes], axis=1)
 
     def _bounds(self) -> np.ndarray:
         """(2, J, C) smallest and largest factor by which a probe may be taken."""

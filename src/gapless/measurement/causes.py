@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gapless.parameters.holding import heaviest_load
 from gapless.recordings.conditions import Conditions
 from gapless.recordings.recording import Recording
 from gapless.robots import Payload, Robot
@@ -49,7 +50,7 @@ class Cause:
         apply: the world with that amplitude.
         load: the recordings with that amplitude, for causes that ride on conditions.
         shared: True where one amplitude serves all joints.
-        highest: largest amplitude that makes sense.
+        highest: (J,) largest amplitude that makes sense.
         link: where a load is carried.
     """
 
@@ -60,7 +61,7 @@ class Cause:
     apply: Callable[[EngineWorld, np.ndarray], EngineWorld]
     load: Callable[[Recording, Robot, np.ndarray], Recording] | None = None
     shared: bool = False
-    highest: float = np.inf
+    highest: Callable[[Robot], np.ndarray] = lambda robot: np.full(_joints(robot), np.inf)
     link: str | None = None
 
 
@@ -70,6 +71,16 @@ def _joints(robot: Robot) -> int:
 
 def _nothing_less(robot: Robot) -> np.ndarray:
     return np.zeros(_joints(robot))
+
+
+def _at_most(amount: float) -> Callable[[Robot], np.ndarray]:
+    return lambda robot: np.full(_joints(robot), amount)
+
+
+def _half_the_effort(robot: Robot) -> np.ndarray:
+    """A motor that friction takes more of could not be used; without a limit nobody knows."""
+    effort = robot.joints.effort
+    return np.where((effort > 0) & np.isfinite(effort), 0.5 * effort, np.inf)
 
 
 def _friction_that_explains(robot: Robot, scale: Scale) -> np.ndarray:
@@ -150,6 +161,7 @@ def _load(link: str) -> Cause:
         apply=lambda world, _: world,
         load=lambda recording, robot, mass: _carry(link, recording, robot, mass),
         shared=True,
+        highest=lambda robot: np.full(_joints(robot), heaviest_load(robot, link)),
         link=link,
     )
 
@@ -167,6 +179,7 @@ ACTUATOR_CAUSES = (
         first=_viscous_that_explains,
         lowest=lambda robot: -robot.joints.damping,
         apply=_with_damping,
+        highest=_half_the_effort,  # at 1 rad/s
     ),
     Cause(
         "dry friction",
@@ -174,15 +187,16 @@ ACTUATOR_CAUSES = (
         first=_friction_that_explains,
         lowest=lambda robot: -robot.joints.frictionloss,
         apply=_with_dry_friction,
+        highest=_half_the_effort,
     ),
     Cause(
         "gain error",
         "part of kp",
         first=lambda robot, _: np.full(_joints(robot), 0.15),
-        lowest=lambda robot: np.full(_joints(robot), -3.0),
+        lowest=_at_most(-1.0),  # twice the gain
         apply=_with_weaker_gain,
         load=_weaken_logged_gains,
-        highest=0.9,
+        highest=_at_most(0.9),
     ),
     Cause(
         "delay",
@@ -190,7 +204,7 @@ ACTUATOR_CAUSES = (
         first=lambda robot, scale: np.full(_joints(robot), 1 / scale.rate),
         lowest=_nothing_less,
         apply=_with_delay,
-        highest=0.2,
+        highest=_at_most(0.2),
     ),
     Cause(
         "backlash",
@@ -198,6 +212,6 @@ ACTUATOR_CAUSES = (
         first=lambda _, scale: np.clip(2 * scale.error, 0.002, 0.1),
         lowest=_nothing_less,
         apply=_with_backlash,
-        highest=0.2,
+        highest=_at_most(0.2),
     ),
 )
