@@ -172,7 +172,8 @@ def _effect_kinds() -> list[Kind]:
         kind("stribeck_torque", "N·m", dry, zero, limit),
         kind("stribeck_speed", "rad/s", _number(0.1), _number(0.01), _number(2.0)),
         kind("load_friction", "1", _number(0.1), zero, _number(0.9)),
-        kind("backdrive_friction", "1", _number(0.1), _number(-0.9), _number(0.9)),
+        # A motor can lose no more than its torque; what a load must overcome has no such end.
+        kind("backdrive_friction", "1", _number(0.1), _number(-0.9), _number(5.0)),
         kind("quadratic_friction", "1/(N·m)", _per_strength(0.1), zero, _per_strength(2.0)),
         kind("backlash", "rad", _number(0.01), zero, _number(0.2)),
         kind("compliance", "rad/(N·m)", _inverse_gain(0.1), zero, _inverse_gain(5.0), step=0.005),
