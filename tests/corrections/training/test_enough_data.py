@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from gapless.corrections.training.enough_data import left_out, seconds_of
@@ -27,7 +28,7 @@ def test_enough_data_leave_no_joint_out(task: Task) -> None:
 @pytest.mark.parametrize("wrong", JOINTS)
 def test_the_joint_that_is_wrong_is_corrected(pair: Robot, wrong: str) -> None:
     """The other one has the smaller replay error, and that is said."""
-    weak = [0.5 if j == wrong else 1.0 for j in JOINTS]
+    weak = np.array([0.5 if j == wrong else 1.0 for j in JOINTS])
     clips = recorded(pair.with_joints(kp=weak * pair.joints.kp), ["a"], noise=0.0, seconds=3.0)
     world = MujocoWorld(pair, 50, physics_step=STEP)
     left = left_out(world, clips, JOINTS, OWN, 3.0, 0.5)
@@ -39,7 +40,7 @@ def test_a_joint_that_hardly_moved_is_left_out(pair: Robot) -> None:
     """However wrong it is: there is nothing to learn from."""
     world = MujocoWorld(pair, 50, physics_step=STEP)
     motion = multisine(pair, 3.0, 50, seed=0) * [1.0, 0.0]
-    soft = pair.with_joints(kp=[1.0, 0.3] * pair.joints.kp)
+    soft = pair.with_joints(kp=np.array([1.0, 0.3]) * pair.joints.kp)
     clip = record(MujocoWorld(soft, 50, physics_step=STEP), motion, "a", start=world.home())
     # The arm sags at the start; afterwards the elbow only trembles.
     left = left_out(world, [clip.clip(75, len(clip))], JOINTS, OWN, 3.0, 0.5)
