@@ -19,7 +19,9 @@ WINDOWS = 64
 """Replays of each recording at most."""
 
 
-def replay_error(recordings: Recordings, world: World, horizon: Horizon) -> float:
+def replay_error(
+    recordings: Recordings, world: World, horizon: Horizon, windows: int = WINDOWS
+) -> float:
     """Mean |Δq| of replays over a horizon, rad: of each recording's joints, then of recordings.
 
     Readings after a divergence count as `metrics.LOST`: a simulation that flies apart is no better
@@ -29,7 +31,7 @@ def replay_error(recordings: Recordings, world: World, horizon: Horizon) -> floa
     world = world.at_rate(clips[0].rate)
     found = [
         np.nanmean(metrics.replay_error(played.error[:, 1:], played.lost[:, 1:]))
-        for played in replay(clips, world, horizon, WINDOWS)
+        for played in replay(clips, world, horizon, windows)
     ]
     if not np.isfinite(found).any():
         raise DataError(f"no recording to judge by has an unbroken stretch of {horizon} s")

@@ -28,6 +28,9 @@ AUTO = "auto"
 TOLERANCE = 2e-3
 """A rung is fitted until a step lowers its cost by less than this share."""
 
+WINDOWS = 96
+"""Replays of all choosing motions together by which a rung is judged."""
+
 WITHIN = 0.5
 """How much joints of a kind differ, as a share of what is unknown of the kind."""
 
@@ -166,7 +169,8 @@ class Ladder:
     def _error(self, fold: Fold, at: Foothold, horizon: Horizon) -> float:
         clips, fitter = list(fold.choose), self.fitter
         robot = at.calibration.apply(fitter.robot) if at.calibration else (None, None)
-        return replay_error(clips, fitter.world(clips[0].rate, *robot), horizon)
+        windows = max(2, WINDOWS // len(clips))
+        return replay_error(clips, fitter.world(clips[0].rate, *robot), horizon, windows)
 
 
 def _quick(fitter: Fitter) -> Fitter:
