@@ -124,6 +124,7 @@ def test_one_motion_is_cut_into_pieces(pair: Robot, waves: list[Recording], tmp_
 
 def test_settings_follow_the_data(pair: Robot, waves: list[Recording]) -> None:
     """Unknown loads are told by the start, stated ones are seen and placed."""
+    from gapless.identification.plans.rungs import rungs_for
     from gapless.robots import Payload
 
     def suited(told: list[Recording], **own: object) -> CloseSettings:
@@ -133,7 +134,8 @@ def test_settings_follow_the_data(pair: Robot, waves: list[Recording]) -> None:
     assert "start_error" in suited(told).model_settings["now"]
     held = {"gripper": Payload(0.2)}
     told = [replace(w, conditions=replace(w.conditions, payloads=held)) for w in waves]
-    assert "com_x/gripper" in suited(told).parameters
+    assert suited(told).parameters == ("auto",)
+    assert any("com_x/gripper" in r.adds.get("com_x", ()) for r in rungs_for(pair, told))
     assert "payload" in suited(told).model_settings["now"]
     assert suited(told, model="operator").model_settings == {"payload": True}
     short = [w.clip(0, 21) for w in waves]
