@@ -66,7 +66,7 @@ def test_slopes_are_those_of_single_replays(problem: Problem) -> None:
     grouped = problem.linearised(z).slope
     assert problem._grouping is not None
     assert len(problem._grouping.groups) < 0.7 * len(problem)
-    problem._grouping = Grouping.single(len(problem))
+    problem._grouping = Grouping.single(range(len(problem)), len(problem))
     single = problem.linearised(z).slope
     problem._grouping = None
     size = np.linalg.norm(single, axis=(0, 1))

@@ -7,6 +7,7 @@ joint after all, the change is shared out by how much each was seen to move it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +26,7 @@ class Grouping:
     """Parameters by the replay that they share.
 
     Attributes:
-        groups: indices of parameters; each is in one group.
+        groups: indices of parameters; each is in one group at most.
         response: (P, C) how much a step of each moves each column (a joint, a number of the base).
     """
 
@@ -33,9 +34,14 @@ class Grouping:
     response: np.ndarray
 
     @classmethod
-    def single(cls, parameters: int) -> Grouping:
-        """Every parameter has a replay of its own."""
-        return cls(tuple((i,) for i in range(parameters)), np.ones((parameters, 1)))
+    def single(cls, which: Sequence[int] | np.ndarray, parameters: int) -> Grouping:
+        """Each of these, of so many parameters, has a replay of its own."""
+        return cls(tuple((int(i),) for i in which), np.ones((parameters, 1)))
+
+    @property
+    def members(self) -> set[int]:
+        """The parameters that are in a group."""
+        return {i for group in self.groups for i in group}
 
     def shares(self, group: Group, columns: np.ndarray) -> np.ndarray:
         """(members, R) part of a group's change that is due to each member.
@@ -50,18 +56,23 @@ class Grouping:
         return (own / np.maximum(own.sum(axis=0), 1e-300))[:, columns]
 
 
-def grouping_of(changes: np.ndarray, columns: np.ndarray) -> Grouping:
+def grouping_of(
+    changes: np.ndarray, columns: np.ndarray, which: np.ndarray | None = None
+) -> Grouping:
     """Put together what does not overlap: a greedy colouring, those that move most first.
 
     Args:
         changes: (P, n, R) what a step of each parameter does to the residuals of some windows.
         columns: (R,) which column each residual belongs to.
+        which: the parameters to put into groups; all by default.
     """
     squared = (changes**2).sum(axis=1)
     response = np.stack([np.bincount(columns, weights=row) for row in squared])
     size = np.maximum(response.sum(axis=1), 1e-300)
     groups: list[list[int]] = []
-    for i in map(int, np.argsort(-size, kind="stable")):
+    order = np.argsort(-size, kind="stable")
+    order = order if which is None else order[np.isin(order, which)]
+    for i in map(int, order):
         group = next((g for g in groups if not _overlaps(response, size, i, g)), None)
         if group is None:
             groups.append(group := [])

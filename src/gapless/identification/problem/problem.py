@@ -205,12 +205,13 @@ class Problem:
                 formed.
         """
         delta, values = self._deltas(z), self.values(z)
-        # A body moves with many joints.
-        grouping = self._own_joints() if own and self.objective == "joints" else self._grouped(z)
         near = {
             i: known[p.name] for i, p in enumerate(self.parameters) if known and p.name in known
         }
-        groups = [rest for g in grouping.groups if (rest := tuple(i for i in g if i not in near))]
+        rest = np.array([i for i in range(len(self)) if i not in near], int)
+        own = own and self.objective == "joints"  # a body moves with many joints
+        grouping = self._own_joints() if own else self._grouped(z, rest)
+        groups = grouping.groups
         points = _moved(z, delta, groups)
         points = points if residual is not None else np.vstack([z, points])
         found = self.residuals(points) if len(points) else np.empty((0,))
@@ -237,15 +238,19 @@ class Problem:
         there = (self.lower <= z + self._step) & (z + self._step <= self.upper)
         return np.where(there, self._step, -self._step)
 
-    def _grouped(self, z: np.ndarray) -> Grouping:
-        """Parameters that may share a replay, measured once where that saves replays."""
-        few = len(self.windows) < 3 * PROBES or len(self) < PROBES
-        if self._grouping is None and not few:
+    def _grouped(self, z: np.ndarray, which: np.ndarray) -> Grouping:
+        """Which of these parameters may share a replay: measured, where that saves replays."""
+        few = len(self.windows) < 3 * PROBES or len(which) < 2 * PROBES
+        if few:
+            return Grouping.single(which, len(self))
+        if self._grouping is None or self._grouping.members != set(which.tolist()):
             some = np.linspace(0, len(self.windows) - 1, PROBES).round().astype(int)
             probe = self.on(self.windows[some])
-            found = probe.residuals(np.vstack([z, z + np.diag(self._deltas(z))]))
-            self._grouping = grouping_of(found[1:] - found[0], self._residuals.columns)
-        return self._grouping or Grouping.single(len(self))
+            found = probe.residuals(np.vstack([z, z + np.diag(self._deltas(z))[which]]))
+            changes = np.zeros((len(self), *found.shape[1:]))
+            changes[which] = found[1:] - found[0]
+            self._grouping = grouping_of(changes, self._residuals.columns, which)
+        return self._grouping
 
     def _own_joints(self) -> Grouping:
         """One kind of parameter of all joints together, each taken to move its own joint alone."""
