@@ -82,6 +82,9 @@ ONLY_PARSED = {
     "gapless import walk_these_ways go2": "logs of a real quadruped",
     "gapless motion optimal": "a minute of optimisation; tests/motions/test_optimal.py runs it",
     "gapless evaluate walk.onnx --run": "closing a walk takes minutes; see tests/evaluation",
+    "gapless import generic logs/ --mapping mapping.toml --robot my_robot.xml": "a humanoid's "
+    "own files; tests/recordings/test_servo_biped.py",
+    "gapless close data/standing": "a floor takes minutes; tests/recovery/test_standing.py",
     "gapless close data/walks": "closing a walk takes minutes; see tests/evaluation",
     "gapless view": "serves until it is stopped; tests/browser opens it",
 }

@@ -19,6 +19,9 @@ NOT_FOLLOWED, NOT_FOLLOWED_SHARE = 0.5, 0.25
 """Median distance to the target (rad), and the share of joints beyond it, of a failed run."""
 ALONG = 0.8
 """Correlation of a joint with its target above which it follows, however far below it hangs."""
+SOFT = 0.95
+"""Share of its target's motion below which a joint gives way; one that makes all of it, far
+off, is not soft: its zero is wrong."""
 BEYOND_LIMIT = 0.1
 """rad a joint may be outside its limits before it is mentioned."""
 DEGREES = 0.2
@@ -138,13 +141,14 @@ def followed(recording: Recording) -> list[Finding]:
 
 
 def _moves_along(recording: Recording, joint: int) -> bool:
-    """Whether a joint that is far off moves with its target: a soft servo hangs, and follows."""
+    """Whether a joint that is far off moves with its target, by less: a soft servo hangs."""
     assert recording.target is not None
     known = recording.mask[:, joint]
     q, target = recording.q[known, joint], recording.target[known, joint]
     if min(q.std(), target.std()) < 1e-3:
         return False
-    return bool(np.corrcoef(q, target)[0, 1] > ALONG)
+    together = np.corrcoef(q, target)[0, 1]
+    return bool(together > ALONG and together * q.std() < SOFT * target.std())
 
 
 def _first(far: np.ndarray, rate: float) -> float:
