@@ -234,7 +234,8 @@ def test_transfer_and_onnx_are_reached(
         (["--units", "9"], "units 1, 2"),
         (["--minutes", "3"], "unknown setting of the gradient trainer"),
         (["--loaded"], "--calibration"),
-        (["--learn", "a"], "too few"),
+        (["--learn", "a"], "unbroken stretch of 1.0 s"),
+        (["--model", "actuator", "--model-set", "share=motor"], "Did you mean 'motors'"),
         (["--test-on", "SAME", "--test", "0"], "learned from too"),
     ],
 )

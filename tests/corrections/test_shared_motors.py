@@ -36,7 +36,7 @@ def test_wrong_shares_are_refused(so101: Robot) -> None:
     """Words and numbers that name no networks."""
     with pytest.raises(NameMismatchError, match="Did you mean 'motors'"):
         with_numbers({"share": "motor"}, so101, 6, 9.0)
-    for wrong in ((0, 1), (0, 0, 0, 2, 2, 2), (0, 0, 0, 0, 0, -1)):
+    for wrong in ((0, 1), (0, 0, 0, 2, 2, 2), (0, 0, 0, 0, 0, -1), 3):
         with pytest.raises(DataError, match="expected 6 numbers"):
             with_numbers({"share": wrong}, so101, 6, 9.0)
 

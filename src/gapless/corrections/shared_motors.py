@@ -26,14 +26,15 @@ def with_numbers(
         joints: how many are corrected.
         seconds: of recordings to learn from.
     """
-    share = settings.get("share", ())
+    share = settings.get("share")
     if isinstance(share, str):
         if share not in (MOTORS, FEW):
             raise unknown("share", share, (MOTORS, FEW))
         many = share == FEW and seconds >= SECONDS_A_JOINT * joints
         others = {k: v for k, v in settings.items() if k != "share"}
         return others if many else others | {"share": motor_numbers(robot)}
-    _refuse_other_numbers(share, len(robot.joints.names))
+    if share is not None:
+        _refuse_other_numbers(share, len(robot.joints.names))
     return settings
 
 
@@ -43,9 +44,10 @@ def numbers_of(settings: dict[str, Any], robot: Robot, joints: Sequence[str]) ->
     return [share[robot.joints.index(j)] for j in joints]
 
 
-def _refuse_other_numbers(share: Sequence[int], joints: int) -> None:
-    if share and (len(share) != joints or {*share} != {*range(max(share) + 1)}):
+def _refuse_other_numbers(share: Any, joints: int) -> None:
+    listed = isinstance(share, list | tuple) and len(share) == joints
+    if not listed or {*share} != {*range(len({*share}))}:
         raise DataError(
-            f"share={list(share)} does not say which network each joint has: expected {joints} "
+            f"share={share} does not say which network each joint has: expected {joints} "
             f"numbers, counted from 0, or {MOTORS!r}"
         )

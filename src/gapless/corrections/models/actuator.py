@@ -25,15 +25,15 @@ class Actuator(Mlp):
         past: signals at earlier steps.
         history: how many earlier steps.
         share: number of each joint's network: joints of one number share it, so that with little
-            data each learns from what the others did. () gives every joint its own; what may be
-            asked for instead is in `gapless.corrections.shared_motors`.
+            data each learns from what the others did. None gives every joint its own; words that
+            stand for numbers are in `gapless.corrections.shared_motors`.
     """
 
     sizes: tuple[int, ...] = (32, 32)
     now: tuple[str, ...] = ("q", "dq", "error")
     past: tuple[str, ...] = ("dq", "error")
     history: int = 6
-    share: tuple[int, ...] | str = ()
+    share: tuple[int, ...] | str | None = None
 
     @property
     def joint_by_joint(self) -> bool:
@@ -45,7 +45,7 @@ class Actuator(Mlp):
     ) -> Weights:
         """Weights to begin with, (members, networks, ...)."""
         joints, seen = self._columns(widths["all"]).shape
-        networks = len(set(self.share)) or joints
+        networks = len(set(self.share)) if self.share else joints
         return joint_layers("mlp", [seen, *self.sizes, 1], members, networks, rng, silent=True)
 
     def __call__(

@@ -143,7 +143,7 @@ def _pooled(
     So that the same error, rad, is the same number to the network whichever joint has it: a motor
     that answers too weakly does so in every joint, however far each of them moved.
     """
-    share = np.array(getattr(contract.network, "share", ()))
+    share = np.array(getattr(contract.network, "share", None) or ())
     if not len(share):
         return mean, variance
     columns = columns_of_joints(contract.network.inputs[name], len(mean))
