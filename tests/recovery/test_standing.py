@@ -1,0 +1,81 @@
+"""A biped on the floor, known by its joints alone: from its log to its gains."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gapless.closing import CloseSettings, close
+from gapless.recordings import Conditions, Recording
+from gapless.robots import Robot
+from gapless.worlds import MujocoWorld
+from gapless.worlds.record import record
+
+LEG = """<body name="thigh_{s}" pos="0 {y} -.05">
+  <joint name="hip_{s}" axis="0 1 0" range="-1.5 1.5" armature=".01"/>
+  <geom type="capsule" size=".02" fromto="0 0 0 0 0 -.12" mass=".3"/>
+  <body name="shank_{s}" pos="0 0 -.12">
+    <joint name="knee_{s}" axis="0 1 0" range="-1.5 1.5" armature=".01"/>
+    <geom type="capsule" size=".02" fromto="0 0 0 0 0 -.12" mass=".3"/>
+    <body name="foot_{s}" pos="0 0 -.14">
+      <joint name="ankle_{s}" axis="0 1 0" range="-1.5 1.5" armature=".01"/>
+      <geom type="box" size=".08 .04 .01" pos=".02 0 -.01" mass=".1"/>
+      <geom type="cylinder" size=".01 .005" pos=".09 .03 -.015"/>
+      <geom type="cylinder" size=".01 .005" pos=".09 -.03 -.015"/>
+      <geom type="cylinder" size=".01 .005" pos="-.05 .03 -.015"/>
+      <geom type="cylinder" size=".01 .005" pos="-.05 -.03 -.015"/>
+    </body></body></body>"""
+MODEL = """<mujoco model="biped"><compiler angle="radian"/><worldbody>
+<body name="trunk" pos="0 0 .33"><freejoint name="loose"/>
+<geom type="box" size=".05 .06 .05" mass="1.5"/>{legs}</body></worldbody>
+<actuator>{drives}</actuator></mujoco>"""
+JOINTS = tuple(f"{j}_{s}" for s in "lr" for j in ("hip", "knee", "ankle"))
+DRIVE = '<position joint="{}" kp="20" kv=".6" forcerange="-8 8"/>'
+GAIN, FRICTION = 0.6, 0.25
+
+
+@pytest.fixture(scope="module")
+def biped(tmp_path_factory: pytest.TempPathFactory) -> Robot:
+    """Six joints, cleats of cylinders."""
+    legs = "".join(LEG.format(s=s, y=y) for s, y in (("l", 0.06), ("r", -0.06)))
+    file = tmp_path_factory.mktemp("biped") / "biped.xml"
+    file.write_text(MODEL.format(legs=legs, drives="".join(map(DRIVE.format, JOINTS))))
+    return Robot.load(file, mount="free")
+
+
+def squat(robot: Robot, seed: int) -> np.ndarray:
+    """(T, 6) knees that bend, the trunk upright, at several speeds and depths."""
+    rng, time = np.random.default_rng(seed), np.arange(400) / 50
+    depth, speed = rng.uniform(0.2, 0.5), rng.uniform(0.3, 0.9)
+    bend = depth * (1 - np.cos(2 * np.pi * speed * time)) / 2
+    lean = 0.03 * np.sin(2 * np.pi * rng.uniform(0.5, 1.5) * time)
+    one = np.stack([-bend + lean, 2 * bend, -bend], axis=1)
+    return np.concatenate([one, one], axis=1)
+
+
+def logged(robot: Robot, seeds: range) -> list[Recording]:
+    """What encoders of the true robot show, and nothing of its base."""
+    true = robot.with_joints(kp=GAIN * robot.joints.kp, frictionloss=np.full(6, FRICTION))
+    world = MujocoWorld(true, 50, physics_step=0.004)
+    clips = []
+    for seed in seeds:
+        clip = record(world, squat(robot, seed), f"squat_{seed}", start=world.home())
+        noisy = clip.q + np.random.default_rng(seed).normal(0, 2e-4, clip.q.shape)
+        clips.append(replace(clip, q=noisy, channels={}, conditions=Conditions(payloads={})))
+    return clips
+
+
+@pytest.mark.slow
+def test_a_biped_is_closed_from_its_joints(biped: Robot, tmp_path: Path) -> None:
+    """No IMU, no base: the ladder finds the weak motors, and held-out squats fall by half."""
+    settings = CloseSettings(learn=("squat_[0-4]",), trainer_settings={"iterations": 5})
+    run = close(logged(biped, range(7)), biped, tmp_path / "run", settings=settings)
+    raw, identified = (run.summary["rows"][s]["error"] for s in ("raw", "identified"))
+    assert run.calibration is not None and run.calibration.ladder[1]["kept"]
+    assert identified < 0.5 * raw
+    found, _ = run.calibration.apply(biped)
+    ratio = found.joints.kp / biped.joints.kp
+    assert np.median(ratio) == pytest.approx(GAIN, rel=0.15)
