@@ -37,7 +37,8 @@ class PdLaw:
 
     def torque(self, error: np.ndarray, dq: np.ndarray) -> np.ndarray:
         """kp·error - kd·dq, within the effort limits, N·m."""
-        return np.clip(self.kp * error - self.kd * dq, -self.effort, self.effort)
+        asked = self.kp * error - self.kd * dq
+        return np.minimum(np.maximum(asked, -self.effort), self.effort)
 
     def times(self, strength: np.ndarray) -> PdLaw:
         """The law of a motor that gives this share of its torque."""
@@ -110,6 +111,7 @@ class Actuators:
         self._geared = bool(effects.backlash.any() or effects.compliance.any())
         self._warm = bool(effects.heating.any())
         self._fast = np.isfinite(effects.no_load_speed)
+        self._any_fast = bool(self._fast.any())
 
     def begin(self, target: np.ndarray, q: np.ndarray, dq: np.ndarray, motors: Motors) -> None:
         """Set angles still unset: pulling towards the target, moving with the joint."""
@@ -132,7 +134,9 @@ class Actuators:
         motors.angle = angle
         if self._warm:
             self._warm_up(motor, motors)
-        passed = motor + self.dry.lean(motor) - self.damping * dq
+        passed = motor + self.dry.lean(motor) if self.dry.leans else motor
+        if np.any(self.damping):
+            passed = passed - self.damping * dq
         return passed, self.dry.bound(motor, dq)
 
     def motor_torque(
@@ -168,9 +172,9 @@ class Actuators:
         motors.temperature = motors.temperature + self.timestep * (heat - loss)
 
     def _speed_limited(self, torque: np.ndarray, dq: np.ndarray, law: PdLaw) -> np.ndarray:
-        limited = self._fast
-        if not limited.any():
+        if not self._any_fast:
             return torque
+        limited = self._fast
         effects, effort = self.effects, law.effort
         corner = np.where(limited, np.minimum(effects.corner_speed, effects.no_load_speed), 0.0)
         end = np.where(limited, effects.no_load_speed, 1.0)

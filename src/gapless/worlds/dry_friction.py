@@ -36,17 +36,17 @@ class DryFriction:
         self._quadratic = effects.quadratic_friction
         self._sticks = bool(np.any(self._excess))
         self._loaded = bool(np.any(driven) or np.any(driving) or np.any(self._quadratic))
-        self.varies = effects.varies_dry_friction
+        self.leans = bool(np.any(self._lean))
 
     def bound(self, motor: np.ndarray, dq: np.ndarray) -> np.ndarray:
         """(n, J) the torque that friction holds or takes away, N·m."""
-        bound = np.broadcast_to(self.frictionloss, dq.shape)
+        bound = self.frictionloss
         if self._sticks:
             bound = bound + self._excess * np.exp(-((dq / self._speed) ** 2))
         if self._loaded:
             load = np.abs(motor)
             bound = bound + (self._load + self._quadratic * load) * load
-        return bound
+        return bound if bound.shape == dq.shape else np.broadcast_to(bound, dq.shape)
 
     def lean(self, motor: np.ndarray) -> np.ndarray:
         """(n, J) the torque about which the bound lies, N·m."""

@@ -71,22 +71,21 @@ class MujocoEngine(Engine):
     ) -> PackedTrajectory:
         """As `Engine.play`; block by block where each environment needs a model of its own."""
         effects = self.effects if effects is None else effects
-        given = (start, targets, torques, history, models)
-        size = AT_ONCE * len(self.data)
+        size, whole = AT_ONCE * len(self.data), super().play
         if len(start) <= size or not effects.varies_dry_friction:
-            return super().play(*given, motors, late, effects)
-        blocks = [slice(first, first + size) for first in range(0, len(start), size)]
-        return PackedTrajectory.concatenate(
-            [
-                super(MujocoEngine, self).play(
-                    *(None if value is None else value[block] for value in given),
-                    None if motors is None else motors[block],
-                    None if late is None else late[block],
-                    effects.of_environments(block),
+            return whole(start, targets, torques, history, models, motors, late, effects)
+        parts = []
+        for first in range(0, len(start), size):
+            block = slice(first, first + size)
+            optional = (None if value is None else value[block] for value in (torques, late))
+            some, (push, jitter) = None if motors is None else motors[block], optional
+            parts.append(
+                whole(
+                    *(start[block], targets[block], push, history[block], models[block]),
+                    *(some, jitter, effects.of_environments(block)),
                 )
-                for block in blocks
-            ]
-        )
+            )
+        return PackedTrajectory.concatenate(parts)
 
     def _advance(
         self,
@@ -145,7 +144,8 @@ class MujocoEngine(Engine):
         state = np.empty((len(now), 1, self.layout.size))
         motors = played.motors or Motors.unset(actuators.effects.ambient, len(now), None)
         actuators.begin(control[:, 0], q, dq, motors)
-        if actuators.dry.varies:
+        rewrites = actuators.effects.varies_dry_friction
+        if rewrites:
             models = self._own_models.of_environments(models)
         for k in range(control.shape[1]):
             native = actuators.law.torque(control[:, k] - q, dq)
@@ -153,11 +153,13 @@ class MujocoEngine(Engine):
             extra = torque - native
             both[:, 0, :joints] = control[:, k]
             both[:, 0, joints + self.layout.dof] = extra if push is None else extra + push[:, k]
-            lost = ~np.isfinite(both[:, 0]).all(axis=1)
-            if lost.any():  # MuJoCo would take a NaN for zero: the copy must not look alive
+            if not np.isfinite(both).all():
+                # MuJoCo would take a NaN for zero: the copy must not look alive.
+                lost = np.flatnonzero(~np.isfinite(both[:, 0]).all(axis=1))
                 both[lost], now[lost] = 0.0, np.nan
-            if actuators.dry.varies:
-                self._own_models.write(np.where(lost[:, None], 0.0, dry))
+                dry = np.nan_to_num(dry)
+            if rewrites:
+                self._own_models.write(dry)
             self.pool.rollout(
                 models,
                 self.data,
