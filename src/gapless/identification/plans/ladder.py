@@ -16,6 +16,7 @@ from gapless.identification.problem.problem import Slopes
 from gapless.measurement.judge import replay_error
 from gapless.measurement.spans import FULL, Horizon
 from gapless.parameters import Parameter
+from gapless.progress import Progress
 from gapless.recordings.recording import Recordings
 from gapless.recordings.split import Fold, Split
 from gapless.robots import Robot
@@ -98,9 +99,10 @@ class Ladder:
         below = [Foothold()] * len(self.folds)
         steps = [Step("nominal", 0, self._errors(below))]
         here, kept = steps[0], []
-        for rung in self.rungs:
+        for k, rung in enumerate(self.rungs):
             step, found = self._tried(rung, names, below, here)
             steps.append(step)
+            self._tell(step, k + 1)
             if step.kept:
                 names, below, here = rung.on(names), found, step
                 kept.append(rung)
@@ -123,6 +125,14 @@ class Ladder:
         step = Step(rung.name, len(estimates) // len(found), self._errors(found))
         why = self._doubt(step, here, any(e.identifiable for e in estimates))
         return replace(step, kept=not why, why=why), found
+
+    def _tell(self, step: Step, done: int) -> None:
+        """How far up the ladder it is, and what the last rung was worth."""
+        if self.fitter.watch:
+            verdict = "kept" if step.kept else "not kept"
+            errors = {f"choosing error {h}": e for h, e in step.errors.items()}
+            told = Progress(f"{step.rung} {verdict}", done, len(self.rungs), errors)
+            self.fitter.watch(told)
 
     def _doubt(self, step: Step, here: Step, identifiable: bool) -> str:
         """Why a rung is not kept; nothing where it is."""
