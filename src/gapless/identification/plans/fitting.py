@@ -134,7 +134,8 @@ def fit(
         found = gauss_newton(problem, best, report=report)
         best, iterations = found.z, iterations + found.iteration
         sharp = found.linear if found.fresh else None
-    return _judged(problem, best, sharp, iterations, checkpoint, stage, whole)
+    effort = options or {} if optimiser == "gauss-newton" else {}
+    return _judged(problem, best, sharp, iterations, checkpoint, stage, whole, effort)
 
 
 def _per_joint(problem: Problem) -> bool:
@@ -168,6 +169,7 @@ def _judged(
     checkpoint: FitCheckpoint,
     stage: str,
     whole: Problem,
+    effort: dict,
 ) -> Fit:
     """Intervals; and once more without what is not identifiable, which goes back to its prior.
 
@@ -180,9 +182,10 @@ def _judged(
     if identifiable.any():
         part = problem if identifiable.all() else problem.only(identifiable, z)
         part = part.with_discounted_data(known.discount)
-        again = gauss_newton(part, z[identifiable], linear=linear.only(identifiable), refreshes=0)
+        near = linear.only(identifiable)
+        again = gauss_newton(part, z[identifiable], **{**effort, "linear": near, "refreshes": 0})
         z[identifiable], iterations = again.z, iterations + again.iteration
-        known = given_fixed(known, uncertainty(part, again.linear or linear.only(identifiable)))
+        known = given_fixed(known, uncertainty(part, again.linear or near))
     slopes = problem.slopes(linear)
     residual = problem.residuals(z[None])[0]
     error = problem.rms(residual)

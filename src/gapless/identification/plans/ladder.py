@@ -26,8 +26,8 @@ from gapless.worlds.effects import Effects
 AUTO = "auto"
 """The name that people type for the set that a ladder finds."""
 
-TOLERANCE = 2e-3
-"""A rung is fitted until a step lowers its cost by less than this share."""
+QUICK = {"tolerance": 5e-3, "iterations": 8}
+"""A rung is fitted until a step lowers its cost by less than this share, or for so many steps."""
 
 WINDOWS = 96
 """Replays of all choosing motions together by which a rung is judged."""
@@ -188,7 +188,7 @@ def _quick(fitter: Fitter) -> Fitter:
     settings = fitter.settings
     if settings.optimiser != "gauss-newton":
         return fitter
-    options = {"tolerance": TOLERANCE, **settings.options}
+    options = {**QUICK, **settings.options}
     return replace(fitter, settings=replace(settings, options=options))
 
 

@@ -126,7 +126,7 @@ def followed(recording: Recording) -> list[Finding]:
     if often.sum() < least:  # no need of medians, which cost much more
         return []
     typical = np.nanmedian(np.where(mask, error, np.nan), axis=0)
-    along = [_moves_along(recording, j) for j in used]
+    along = [_moves_along(recording, int(j)) for j in used]
     far = (typical > NOT_FOLLOWED) & ~np.array(along)
     if far.sum() < least:
         return []
