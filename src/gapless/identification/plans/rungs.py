@@ -51,7 +51,7 @@ def rungs_for(robot: Robot, recordings: Sequence[Recording]) -> tuple[Rung, ...]
         *([_rung("held load", *_held(loaded))] if loaded else []),
         _rung("encoder bias", "encoder_bias"),
         _rung("load friction", "load_friction@motors"),
-        _rung("load friction by direction", "backdrive_friction@motors"),
+        _rung("quadratic load friction", "quadratic_friction@motors"),
         _rung("Stribeck friction", "stribeck_torque@motors"),
         _rung("backlash", "backlash@motors"),
         *([_rung("floor friction", "floor_friction")] if robot.mount == "free" else []),
