@@ -71,7 +71,8 @@ def logged(robot: Robot, seeds: range) -> list[Recording]:
 @pytest.mark.slow
 def test_a_biped_is_closed_from_its_joints(biped: Robot, tmp_path: Path) -> None:
     """No IMU, no base: the ladder finds the weak motors, and held-out squats fall by half."""
-    settings = CloseSettings(learn=("squat_[0-4]",), trainer_settings={"iterations": 5})
+    quick = {"iterations": 5}
+    settings = CloseSettings(learn=("squat_[0-4]",), windows=24, trainer_settings=quick)
     run = close(logged(biped, range(7)), biped, tmp_path / "run", settings=settings)
     raw, identified = (run.summary["rows"][s]["error"] for s in ("raw", "identified"))
     assert run.calibration is not None and run.calibration.ladder[1]["kept"]
