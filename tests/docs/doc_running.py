@@ -84,7 +84,7 @@ ONLY_PARSED = {
     "gapless evaluate walk.onnx --run": "closing a walk takes minutes; see tests/evaluation",
     "gapless import generic logs/ --mapping mapping.toml --robot my_robot.xml": "a humanoid's "
     "own files; tests/recordings/test_servo_biped.py",
-    "gapless close data/standing": "a floor takes minutes; tests/recovery/test_standing.py",
+    "gapless close data/standing": "a floor takes minutes; tests/recovery/test_standing_biped.py",
     "gapless close data/walks": "closing a walk takes minutes; see tests/evaluation",
     "gapless view": "serves until it is stopped; tests/browser opens it",
 }
