@@ -22,7 +22,7 @@ clips = [
 # from encoders alone; ours, which identifies and then learns what is left. The settings only make
 # it quick: leave them out for yours.
 quick = {
-    "identify": {"windows": 15},
+    "identify": {"windows": 8},
     "ours": {
         "members": 1,
         "model": "actuator",

@@ -80,6 +80,7 @@ def laws(found: Correction, clips: list[Recording], pair: Robot) -> tuple[np.nda
     return given, -LACKING * (windows.targets[:, windows.before :] - middle)
 
 
+@pytest.mark.slow
 def test_joints_of_one_motor_learn_one_law_from_little_data(pair: Robot) -> None:
     """Of 3 s, which are too few for two networks, one learns the law of both joints.
 

@@ -49,6 +49,7 @@ def swings(truth: MujocoWorld) -> list[Recording]:
     return found
 
 
+@pytest.mark.slow
 def test_friction_under_load_comes_back(servo: Robot) -> None:
     """Load, direction and square, each within a tenth, found together; two of them lie two or
     three spreads from their priors, which therefore count little."""
