@@ -32,6 +32,9 @@ QUICK = {"tolerance": 5e-3, "iterations": 8}
 WINDOWS = 96
 """Replays of all choosing motions together by which a rung is judged."""
 
+LAST = "all together"
+"""The last fit: careful, and with nothing new."""
+
 WITHIN = 0.5
 """How much joints of a kind differ, as a share of what is unknown of the kind."""
 
@@ -108,7 +111,12 @@ class Ladder:
                 kept.append(rung)
         if not kept:  # to be looked at; whoever asked says whether it is kept
             kept, below = [self.rungs[0]], self._fitted(self.rungs[0], {}, below)
+            names = self.rungs[0].on({})
         whole = self._whole(kept, below)
+        if self.split.folds and not self.split.cross_validated:
+            step, last = self._polished(names, below, here)
+            steps.append(step)
+            whole = last if step.kept else whole
         whole = replace(whole, made_by={**whole.made_by, "ladder": [asdict(s) for s in steps]})
         folds = tuple(f.calibration for f in below if f.calibration)
         return whole, folds if self.split.cross_validated else ()
@@ -156,16 +164,25 @@ class Ladder:
         ]
 
     def _whole(self, rungs: Sequence[Rung], below: Sequence[Foothold]) -> Calibration:
-        """The rungs that were kept, fitted to all that teaches; the last fit is a careful one."""
+        """The rungs that were kept, fitted to all that teaches."""
         names: Names = {}
         here = Foothold() if self.split.cross_validated else below[0]
-        for rung in rungs:
-            if self.split.cross_validated:
-                here = _fit(self.fitter, self.split.learn, rung, names, here)
+        for rung in rungs if self.split.cross_validated else ():
+            here = _fit(self.fitter, self.split.learn, rung, names, here)
             names = rung.on(names)
-        last = _fit(self.fitter, self.split.learn, Rung("all together", {}), names, here, True)
+        assert here.calibration is not None
+        return here.calibration
+
+    def _polished(
+        self, names: Names, below: Sequence[Foothold], here: Step
+    ) -> tuple[Step, Calibration]:
+        """A last, careful fit of what was kept; it must not be worse than the quick ones."""
+        last = _fit(self.fitter, self.split.learn, Rung(LAST, {}), names, below[0], True)
         assert last.calibration is not None
-        return last.calibration
+        step = Step(LAST, len(last.calibration.estimates), self._errors([last]))
+        gain = step.gain_over(here)
+        why = "" if gain >= 0 else f"choosing motions: {-gain:.0%} more error"
+        return replace(step, kept=not why, why=why), last.calibration
 
     def _errors(self, footholds: Sequence[Foothold]) -> dict[str, float]:
         """Horizon -> replay error on what each fold did not see, averaged over folds."""
