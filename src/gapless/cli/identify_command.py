@@ -25,8 +25,8 @@ class Identify(Learning):
     out: Path
     """File for the calibration (JSON)."""
     set: tuple[str, ...] = ("actuators",)
-    """What to find: actuators, drives, inertials, inertias, payload, asap, all; kinds such as kp or
-    mass; or places: kp/arms, mass/torso_link, kp@sides."""
+    """What to find: auto (a ladder finds what helps); actuators, drives, inertials, inertias,
+    payload, asap, all; kinds such as kp or mass; or places: kp/arms, mass/torso_link, kp@sides."""
     plan: str = "per-joint"
     """per-joint, whole, two-stage, one-stage or fleet."""
     optimiser: str = "gauss-newton"
