@@ -47,6 +47,24 @@ def test_windows_cover_the_recording(clean: Recording, so101: Robot) -> None:
     assert found.weight.all() and found.names == ("m0",)
 
 
+def test_many_recordings_are_seen_at_other_moments(clean: Recording, so101: Robot) -> None:
+    """A window of each is not the first of each, where a robot still stands: all phases occur."""
+    clips = [replace(clean, name=f"m{k}") for k in range(10)]
+    found = windows_of(clips, so101, 0.5, limit=10)
+    assert sorted(found.recording) == list(range(10))
+    firsts = [int(np.abs(clean.q - q).sum(axis=1).argmin()) for q in found.real.q[:, 0]]
+    assert len(set(firsts)) >= 6
+
+
+def test_a_limit_is_reached_where_it_can_be(clean: Recording, so101: Robot) -> None:
+    """Short recordings leave their share to long ones, and no window comes twice."""
+    short = clean.clip(0, 30)
+    found = windows_of([clean, short, clean], so101, 0.5, limit=12)
+    assert len(found) == 12
+    starts = list(zip(found.recording, found.real.q[:, 0, 0], strict=True))
+    assert len(set(starts)) == 12
+
+
 def test_commands_before_a_start_are_kept(clean: Recording, so101: Robot) -> None:
     """As many as the longest delay needs; before the recording its first one was held."""
     found = windows_of([clean], so101, 0.5)

@@ -30,7 +30,7 @@ def spans_of(
     """(W, 2) first and last sample of the spans that cross no frame which is not (T,) valid.
 
     Spans of a horizon follow each other without overlap; "full" gives one for each
-    unbroken stretch. With `limit`, that many are kept, evenly spread.
+    unbroken stretch. With `limit`, that many are kept, as `spread` does.
     """
     steps = None if horizon == FULL else max(1, round(float(horizon) * rate))
     found = []
@@ -40,9 +40,21 @@ def spans_of(
         else:
             found += [(s, s + steps) for s in range(first, last - steps + 1, steps)]
     found = np.array([w for w in found if w[1] > w[0]], dtype=int).reshape(-1, 2)
-    if limit is not None and len(found) > limit:
-        found = found[np.linspace(0, len(found) - 1, limit).round().astype(int)]
-    return found
+    return found if limit is None else spread(found, limit)
+
+
+def spread(found: np.ndarray, limit: int, phase: float = 0.5) -> np.ndarray:
+    """At most `limit` of the rows, one of each of as many equal parts.
+
+    Args:
+        found: (W, ...) rows in order.
+        limit: how many.
+        phase: where in its part each is taken, from 0 to 1. The middle by default: recordings
+            begin and end at rest, where little is to be seen.
+    """
+    if len(found) <= limit:
+        return found
+    return found[((np.arange(limit) + phase) * len(found) / limit).astype(int)]
 
 
 def _unbroken(valid: np.ndarray) -> list[tuple[int, int]]:

@@ -12,7 +12,7 @@ from scipy.signal import savgol_filter
 from gapless.errors import DataError
 from gapless.measurement.alignment import Aligned, Commands, in_robot_order
 from gapless.measurement.base_from_feet import base_from_feet
-from gapless.measurement.spans import Horizon, samples, spans_of
+from gapless.measurement.spans import Horizon, samples, spans_of, spread
 from gapless.recordings.conditions import Conditions
 from gapless.recordings.recording import Recording, Recordings
 from gapless.robots import Robot
@@ -20,6 +20,9 @@ from gapless.worlds.world import State
 
 SMOOTHING_SECONDS = 0.1
 """Length of the cubic that is laid through the encoder readings around a start."""
+
+GOLDEN = (5**0.5 - 1) / 2
+"""Multiples of it, without their whole part, fall evenly between 0 and 1 however many there are."""
 
 LONGEST_DELAY = 0.2
 """Seconds of commands kept from before a window that is fitted."""
@@ -140,17 +143,25 @@ def windows_of(
     ]
     rate = clips[0].rate
     length = _length(horizon, rate, aligned)
-    share = max(1, limit // len(clips))
-    spans = [spans_of(a.valid, rate, length / rate, share) for a in aligned]
-    jobs = [(i, int(a), int(b)) for i, found in enumerate(spans) for a, b in found]
-    if len(jobs) > limit:
-        jobs = [jobs[k] for k in np.linspace(0, len(jobs) - 1, limit).round().astype(int)]
+    jobs = _spread_jobs([spans_of(a.valid, rate, length / rate) for a in aligned], limit)
     if not jobs:
         raise DataError(
             f"no recording has an unbroken stretch of {length / rate:g} s; use a shorter --horizon"
         )
     before = max(1, int(np.ceil(LONGEST_DELAY * rate)))
     return cut(jobs, aligned, before, rate, tuple(c.name for c in clips), starts)
+
+
+def _spread_jobs(spans: Sequence[np.ndarray], limit: int) -> list[Job]:
+    """So many of the recordings' spans, as many of each, and of each at other moments of it."""
+    counts = np.array([len(found) for found in spans])
+    shares = range(1, int(counts.max(initial=0)) + 1)
+    share = next(
+        (s for s in shares if np.minimum(counts, s).sum() >= limit), max(shares, default=1)
+    )
+    kept = [spread(found, share, GOLDEN * (i + 1) % 1) for i, found in enumerate(spans)]
+    jobs = np.array([(i, *span) for i, found in enumerate(kept) for span in found.tolist()], int)
+    return [(int(i), int(a), int(b)) for i, a, b in spread(jobs.reshape(-1, 3), limit)]
 
 
 def _require(clips: Sequence[Recording], robot: Robot) -> None:
