@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gapless.errors import ModelError
 from gapless.parameters import KINDS, Parameter, apply, changed, parameters_of
 from gapless.parameters.kinds import EFFECT_FIELDS, JOINT_FIELDS
 from gapless.recordings.conditions import Conditions
 from gapless.robots import Inertia, Payload, Robot
 from gapless.robots.inertia import Floor
 from gapless.worlds import Effects, MujocoWorld
-from gapless.worlds.effects import PER_JOINT
+from gapless.worlds.effects import IMU, PER_JOINT
 
 LINK_KINDS = [k for k in KINDS if KINDS[k].place == "link"]
 SHAPES = [k for k in KINDS if k.startswith(("stretch", "shear"))]
@@ -42,7 +43,7 @@ def different(a: Robot, b: Robot) -> set[str]:
 
 def different_effects(a: Effects, b: Effects) -> set[str]:
     """Names of the fields of two effects that are not equal."""
-    return {k for k in PER_JOINT if not np.array_equal(getattr(a, k), getattr(b, k))}
+    return {k for k in (*PER_JOINT, *IMU) if not np.array_equal(getattr(a, k), getattr(b, k))}
 
 
 def moved(robot: Robot, name: str, share: float = 0.3) -> tuple[Parameter, float, Robot, Effects]:
@@ -82,7 +83,19 @@ def test_a_joint_figure_reaches_its_joint_only(g1: Robot, kind: str) -> None:
     assert now[g1.joints.index("left_elbow_joint")] == value
 
 
-@pytest.mark.parametrize("kind", EFFECT_FIELDS)
+@pytest.mark.parametrize("kind", IMU)
+def test_an_error_of_the_imu_is_one_number(kind: str) -> None:
+    """Of a robot whose base moves; the robot stays as it is. One that cannot move has none."""
+    free = Robot.load("g1", mount="free")
+    _, value, robot, effects = moved(free, kind)
+    assert different(robot, free) == set()
+    assert different_effects(effects, Effects().resolve(len(free.joints))) == {kind}
+    assert getattr(effects, kind) == value
+    with pytest.raises(ModelError, match=rf"{kind} has no place.*'fixed'.*mount 'free'"):
+        parameters_of(free.with_mount("fixed"), kind)
+
+
+@pytest.mark.parametrize("kind", [k for k in EFFECT_FIELDS if k not in IMU])
 def test_an_effect_reaches_its_joint_only(g1: Robot, kind: str) -> None:
     """One entry of one field of the effects; the robot stays as it is."""
     _, value, robot, effects = moved(g1, f"{kind}/left_elbow_joint")

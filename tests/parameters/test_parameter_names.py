@@ -29,7 +29,10 @@ def test_every_set_exists_for_every_robot(robot: str, name: str) -> None:
     assert all(p.lower <= p.prior <= p.upper and p.places for p in found)
 
 
-@pytest.mark.parametrize("kind", [k for k in KINDS if k not in ("floor_friction", *SETS)])
+PLACED = [k for k in KINDS if KINDS[k].place != "world" and k not in SETS]
+
+
+@pytest.mark.parametrize("kind", PLACED)
 def test_a_kind_is_one_number_a_place(so101: Robot, kind: str) -> None:
     """Each driven joint, or each link that moves and weighs something, has its own."""
     found = parameters_of(so101, kind)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from gapless.parameters.kinds import AXES, EFFECT_FIELDS, JOINT_FIELDS, KINDS, PLANES
 from gapless.parameters.parameter import Parameter
 from gapless.robots import Inertia, Payload, Robot
-from gapless.worlds.effects import Effects
+from gapless.worlds.effects import IMU, Effects
 from gapless.worlds.mujoco_world import MujocoWorld
 
 Values = Sequence[float] | np.ndarray
@@ -73,9 +74,12 @@ def _by_kind(
 
 def _effect_arrays(
     robot: Robot, effects: Effects, moved: Mapping[str, Mapping[str, float]]
-) -> dict[str, np.ndarray]:
-    arrays = {}
+) -> dict[str, Any]:
+    arrays: dict[str, Any] = {}
     for field, at in moved.items():
+        if field in IMU:
+            arrays[field] = at[""]
+            continue
         array = np.array(np.broadcast_to(getattr(effects, field), len(robot.joints)), float)
         for joint, value in at.items():
             array[robot.joints.index(joint)] = value

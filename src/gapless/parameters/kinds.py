@@ -13,7 +13,7 @@ import numpy as np
 from gapless.errors import ModelError
 from gapless.parameters.holding import heaviest_load, strength
 from gapless.robots import Payload, Robot
-from gapless.worlds.effects import Effects
+from gapless.worlds.effects import IMU, Effects
 
 JOINT, LINK, WORLD = "joint", "link", "world"
 AXES = ("x", "y", "z")
@@ -119,6 +119,35 @@ def _floor(robot: Robot, _: Effects, __: str) -> float:
             "floor; use mount 'free', or leave the parameter out"
         )
     return robot.floor.friction
+
+
+def _imu(field: str) -> Reader:
+    def read(robot: Robot, effects: Effects, _: str) -> float:
+        if robot.mount != "free":
+            raise ModelError(
+                f"{field} has no place in {robot.name!r} mounted {robot.mount!r}: its base does "
+                "not move; use mount 'free', or leave the parameter out"
+            )
+        return float(getattr(effects, field))
+
+    return read
+
+
+def _world_kinds() -> list[Kind]:
+    tilts = ("imu_roll", "imu_pitch")
+    return [
+        Kind(
+            *("floor_friction", "1", WORLD, _floor),
+            *(_number(0.3), _number(0.02), _number(3.0)),
+        ),
+        *(
+            Kind(
+                *(name, "rad" if name in tilts else "rad/s", WORLD, _imu(name)),
+                *(_number(0.02), _number(-0.3), _number(0.3)),
+            )
+            for name in IMU
+        ),
+    ]
 
 
 def _joint_kinds() -> list[Kind]:
@@ -229,15 +258,13 @@ KINDS: dict[str, Kind] = {
         *_joint_kinds(),
         *_effect_kinds(),
         *_link_kinds(),
-        Kind(
-            *("floor_friction", "1", WORLD, _floor),
-            *(_number(0.3), _number(0.02), _number(3.0)),
-        ),
+        *_world_kinds(),
     ]
 }
 """Every kind by its word."""
 
 JOINT_FIELDS = ("kp", "kd", "armature", "damping", "frictionloss", "effort")
-EFFECT_FIELDS = tuple(
-    k for k in KINDS if KINDS[k].place == JOINT and k not in (*JOINT_FIELDS, "strength")
+EFFECT_FIELDS = (
+    *(k for k in KINDS if KINDS[k].place == JOINT and k not in (*JOINT_FIELDS, "strength")),
+    *IMU,
 )

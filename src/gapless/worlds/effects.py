@@ -8,7 +8,7 @@ every physics step; `actuators.py` turns it into a torque, `dry_friction.py` int
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -18,18 +18,23 @@ from gapless.errors import ModelError
 PerJoint = Any
 """A number for all joints, or (J,) numbers in the robot's joint order."""
 
+IMU = ("imu_roll", "imu_pitch", "gyro_x", "gyro_y", "gyro_z")
+"""What is one number for a robot: how its IMU errs."""
 SIGNED = {"encoder_bias", "ambient", "backdrive_friction"}
 OPEN_ENDED = {"corner_speed", "no_load_speed"}
 ABOVE_ZERO = {"stribeck_speed", "cooling"}
 DRY = ("stribeck_torque", "load_friction", "backdrive_friction", "quadratic_friction")
 """Dry friction that depends on speed or load."""
-UNHASHED_AT_ZERO = {"backdrive_friction", "quadratic_friction"}
+UNHASHED_AT_ZERO = {"backdrive_friction", "quadratic_friction", *IMU}
 """Fields that came later: what was saved before has the same hash as now."""
 
 
 @dataclass(frozen=True)
 class Effects:
-    """Per-joint effects, each a scalar or a (J,) array in the robot's joint order."""
+    """Per-joint effects, each a scalar or a (J,) array in the robot's joint order; and the IMU's.
+
+    Those of the IMU are numbers, or (n,) arrays where environments differ.
+    """
 
     delay: PerJoint = 0.0
     """Seconds between a command and its effect; any fraction of a step."""
@@ -63,6 +68,16 @@ class Effects:
     """Share of the torque that is lost per kelvin above ambient, 1/K."""
     ambient: PerJoint = 25.0
     """Temperature around the motors, °C."""
+    imu_roll: Any = 0.0
+    """Turn about the base's x between its frame and the IMU's, rad."""
+    imu_pitch: Any = 0.0
+    """Turn about its y, rad."""
+    gyro_x: Any = 0.0
+    """What the gyro shows at rest about x, rad/s."""
+    gyro_y: Any = 0.0
+    """About y, rad/s."""
+    gyro_z: Any = 0.0
+    """About z, rad/s."""
     seed: int = 0
     """Of the jitter."""
 
@@ -74,6 +89,9 @@ class Effects:
             bad |= (value == 0) & (name in ABOVE_ZERO)
             if bad.any():
                 raise ModelError(f"effect {name} is {value}; expected finite numbers above 0")
+        for name in IMU:
+            if not np.isfinite(getattr(self, name)).all():
+                raise ModelError(f"effect {name} is {getattr(self, name)}; expected finite numbers")
         falling = np.isfinite(self.corner_speed) & ~np.isfinite(self.no_load_speed)
         if np.any(falling):
             raise ModelError("corner_speed is where torque begins to fall; give no_load_speed too")
@@ -91,7 +109,12 @@ class Effects:
             name: np.broadcast_to(np.asarray(getattr(self, name), float), joints)
             for name in PER_JOINT
         }
-        return Effects(**values, seed=self.seed)
+        return replace(self, **values)
+
+    @property
+    def imu_errs(self) -> bool:
+        """True where the log's view of the base is not the base."""
+        return any(bool(np.any(getattr(self, name))) for name in IMU)
 
     @property
     def needs_torque(self) -> bool:
@@ -112,15 +135,15 @@ class Effects:
 
     def of_environments(self, which: slice) -> Effects:
         """Those of some environments, where they differ: fields of shape (n, J)."""
-        values = {name: np.asarray(getattr(self, name)) for name in PER_JOINT}
-        chosen = {name: v[which] if v.ndim == 2 else v for name, v in values.items()}
-        return Effects(**chosen, seed=self.seed)
+        values = {f: np.asarray(getattr(self, f)) for f in (*PER_JOINT, *IMU)}
+        own = {f: v[which] for f, v in values.items() if v.ndim == (1 if f in IMU else 2)}
+        return replace(self, **own)
 
     def fingerprint(self) -> str:
         """Hash of all values, resolved; empty for the ideal actuator."""
         if self == Effects(seed=self.seed).resolve(len(np.atleast_1d(self.delay))):
             return ""
-        values = {name: np.asarray(getattr(self, name), float) for name in PER_JOINT}
+        values = {name: np.asarray(getattr(self, name), float) for name in (*PER_JOINT, *IMU)}
         parts = [
             v.tobytes() for name, v in values.items() if name not in UNHASHED_AT_ZERO or v.any()
         ]
@@ -135,7 +158,7 @@ class Effects:
     __hash__ = None  # type: ignore[assignment]
 
 
-PER_JOINT = tuple(f.name for f in fields(Effects) if f.name != "seed")
+PER_JOINT = tuple(f.name for f in fields(Effects) if f.name not in ("seed", *IMU))
 
 
 def spread_over_substeps(

@@ -19,6 +19,7 @@ from gapless.worlds.effects import Effects
 from gapless.worlds.engine import Engine
 from gapless.worlds.engine_warnings import capture_warnings
 from gapless.worlds.environments import Environments, earlier_targets
+from gapless.worlds.imu_mounting import behind, shown
 from gapless.worlds.input_checks import pushes, require_finite, require_possible, require_shape
 from gapless.worlds.models import Models
 from gapless.worlds.packing import StateLayout
@@ -126,8 +127,8 @@ class EngineWorld(ABC):
         """A new world that differs in what is given."""
 
     def home(self, environments: int = 1) -> State:
-        """The default pose at rest; on a floor, standing."""
-        return self._layout.home(self._robot, environments)
+        """The default pose at rest; on a floor, standing upright, whatever the IMU says."""
+        return shown(self._layout.home(self._robot, environments), self.effects)
 
     def reset(
         self,
@@ -151,7 +152,7 @@ class EngineWorld(ABC):
     ) -> Environments:
         earlier = earlier_targets(history, state.q, max(1, self.history_steps))
         return Environments(
-            packed=self._packed(state, self.effects.encoder_bias),
+            packed=self._packed(state, self.effects),
             models=self._models_for(len(state), conditions),
             history=earlier,
             late=np.zeros(earlier.shape[:2]),
@@ -162,7 +163,7 @@ class EngineWorld(ABC):
 
     def place(self, state: State) -> None:
         """Move the environments to another state; clocks, delays and motors go on."""
-        self._environments.place(self._packed(state, self.effects.encoder_bias))
+        self._environments.place(self._packed(state, self.effects))
 
     def push(self, velocity: np.ndarray, which: np.ndarray | None = None) -> None:
         """Add a world-frame velocity, m/s, to the bases of environments; see `World.push`."""
@@ -196,7 +197,7 @@ class EngineWorld(ABC):
         environments.advance(played, targets, late)
         seen = self._layout.unpack(environments.packed.copy())
         return replace(
-            seen,
+            shown(seen, self.effects),
             q=seen.q + self.effects.encoder_bias,
             torque=played.torque[:, 1],
             temperature=None if played.temperature is None else played.temperature[:, 1],
@@ -233,13 +234,12 @@ class EngineWorld(ABC):
         late: np.ndarray | None,
         effects: Effects,
     ) -> Trajectory:
-        bias = effects.encoder_bias
-        start = self._packed(state, bias)
+        start = self._packed(state, effects)
         played = self._engine.play(start, targets, torques, earlier, models, motors, late, effects)
         seen = self._layout.unpack(played.packed, played.valid)
         return replace(  # type: ignore[return-value]
-            seen,
-            q=seen.q + bias[..., None, :],
+            shown(seen, effects),
+            q=seen.q + effects.encoder_bias[..., None, :],
             torque=played.torque,
             temperature=played.temperature,
         )
@@ -266,10 +266,11 @@ class EngineWorld(ABC):
             else None
         )
 
-    def _packed(self, state: State, bias: np.ndarray) -> np.ndarray:
+    def _packed(self, state: State, effects: Effects) -> np.ndarray:
         """(n, size) starts as an engine takes them; those that cannot be are refused."""
         require_shape(state, self._robot, self._layout.base)
-        packed = self._layout.pack(replace(state, q=state.q - bias))
+        true = behind(replace(state, q=state.q - effects.encoder_bias), effects)
+        packed = self._layout.pack(true)
         require_possible(packed, state.base_quat_wxyz if self._layout.base else None)
         return packed
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from gapless.recordings.recording import Recording
 from gapless.robots import Robot
+from gapless.worlds.effects import IMU
 
 _INERTIAL = ("mass", "com_x", "com_y", "com_z")
 
@@ -47,6 +48,8 @@ def rungs_for(robot: Robot, recordings: Sequence[Recording]) -> tuple[Rung, ...]
         first.insert(0, _rung("base and gain ratios", *root, f"{gain}@all", "kd@all", "delay@all"))
     return (
         *first,
+        # A tilted IMU starts every replay with a robot that leans: before joints answer for it.
+        *([_rung("IMU", *IMU)] if robot.mount == "free" and _has_imu(recordings) else []),
         _rung("each joint", *drive),
         *([_rung("held load", *_held(loaded))] if loaded else []),
         _rung("encoder bias", "encoder_bias"),
@@ -66,6 +69,10 @@ def _rung(name: str, *parameters: str) -> Rung:
         kind = parameter.partition("@")[0].partition("/")[0]
         adds[kind] = (*adds.get(kind, ()), parameter)
     return Rung(name, adds)
+
+
+def _has_imu(recordings: Sequence[Recording]) -> bool:
+    return any("base_quat_wxyz" in r.channels for r in recordings)
 
 
 def _held(links: Sequence[str]) -> list[str]:

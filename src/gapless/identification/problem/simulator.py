@@ -12,7 +12,7 @@ from gapless.measurement.alignment import Commands
 from gapless.measurement.windows import Windows
 from gapless.parameters import Parameter, apply
 from gapless.robots import Robot
-from gapless.worlds.effects import PER_JOINT, Effects
+from gapless.worlds.effects import IMU, PER_JOINT, Effects
 from gapless.worlds.mujoco_world import MujocoWorld
 from gapless.worlds.world import State, Trajectory
 
@@ -81,13 +81,19 @@ class Simulator:
         )
 
     def _effects(self, candidates: list[Candidate], each: int) -> Effects:
-        """Effects of (candidates · windows, J) arrays; of (J,) where all candidates agree."""
+        """Effects of (candidates · windows, J) arrays; of (J,) where all candidates agree.
+
+        Those of the IMU are (candidates · windows,), or numbers.
+        """
         first, joints = candidates[0].effects, len(self.world.robot.joints)
         arrays = {}
         for name in PER_JOINT:
             values = [np.broadcast_to(getattr(c.effects, name), joints) for c in candidates]
             same = all(v is values[0] or np.array_equal(v, values[0]) for v in values)
             arrays[name] = values[0] if same else np.repeat(np.array(values), each, axis=0)
+        for name in IMU:
+            own = np.array([getattr(c.effects, name) for c in candidates], float)
+            arrays[name] = own[0] if (own == own[0]).all() else np.repeat(own, each)
         return Effects(**arrays, seed=first.seed)
 
 

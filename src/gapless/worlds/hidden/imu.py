@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gapless.robots.rotations import conj, mul, normalise, rotate
+from gapless.robots.rotations import conj, mul, rotate
 from gapless.worlds.hidden.readings import late
 from gapless.worlds.hidden.truth import Truth
+from gapless.worlds.imu_mounting import small_turn
 from gapless.worlds.world import Trajectory
 
 
@@ -73,17 +74,12 @@ class Imu:
         """
         if self.perfect or true.base_quat_wxyz is None:
             return seen
-        samples, askew = seen.q.shape[1], _turn(np.append(self.tilt, 0.0))
+        samples, askew = seen.q.shape[1], small_turn(np.append(self.tilt, 0.0))
         base = late(true, self.age, rate)[:, -samples:]
         quat = mul(base.base_quat_wxyz, askew)  # type: ignore[arg-type]
         gyro = rotate(conj(askew), base.base_ang_vel_b) + self.gyro_bias  # type: ignore[arg-type]
         if self.noisy:
             drawn = np.stack([g.standard_normal((samples, 6)) for g in generators])
-            quat = mul(quat, _turn(self.noise * drawn[..., :3]))
+            quat = mul(quat, small_turn(self.noise * drawn[..., :3]))
             gyro = gyro + self.gyro_noise * drawn[..., 3:]
         return replace(seen, base_quat_wxyz=quat, base_ang_vel_b=gyro)
-
-
-def _turn(angles: np.ndarray) -> np.ndarray:
-    """(..., 4) quaternions of small turns about x, y and z."""
-    return normalise(np.concatenate([np.ones_like(angles[..., :1]), angles / 2], axis=-1))
