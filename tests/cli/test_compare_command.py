@@ -36,17 +36,20 @@ def command(data: Path, *extra: str) -> list[str]:
 def test_methods_side_by_side(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One table and the figures; another unit tests, by motions that were not learned from."""
+    """Tables and figures of held-out motions, and of another unit in motions not learned from."""
     file = tmp_path / "c.json"
     asked = ["--methods", "raw,identify", "--test-on", str(data / "2"), "--json", str(file)]
     assert main(command(data, *asked, "--test", "0.5")) == 0
     shown = capsys.readouterr().out
-    assert "identify" in shown and "replay error (rad)" in shown
+    for title in ("held-out motions", "motions of 2"):
+        assert f"replay error (rad) on {title}" in shown
     found = json.loads(file.read_text())
     assert [row["method"] for row in found["rows"]] == ["raw", "identify"]
     split = found["split"]
-    assert found["test"]["units"] == ["2"] and len(split["test"]) == 2
-    assert found["learn"]["units"] == ["1"]
+    assert found["learn"]["units"] == found["test"]["units"] == ["1"] and len(split["test"]) == 2
+    (other,) = found["others"]
+    assert other["test"]["units"] == ["2"] and other["test"]["recordings"] == 2
+    assert [row["method"] for row in other["rows"]] == ["raw", "identify"]
     assert not set(split["test"]) & {*split["learn"], *split["choose"]}
     assert not list(tmp_path.glob(".*progress*"))
 
@@ -83,6 +86,7 @@ def test_stopping_keeps_what_is_finished(
         (["--horizons", "soon"], "'soon'"),
         (["--test-on", "SAME", "--test", "0"], "learned from too"),
         (["--test", "0"], "nothing is held out"),
+        (["--test-on", "SAME", "--units", "9"], "units 9"),
     ],
 )
 def test_what_is_wrong_is_said(

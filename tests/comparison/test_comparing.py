@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from gapless.comparison import comparing
 from gapless.comparison.comparing import compare
 from gapless.comparison.comparison import Comparison
+from gapless.comparison.judged_sets import JudgedSets
 from gapless.comparison.methods import METHODS, Bench, merged
 from gapless.errors import ArtifactError, DataError, NameMismatchError
 from gapless.recordings import Recording, Split, split_recordings
@@ -115,6 +116,50 @@ def test_a_stopped_comparison_goes_on(
     asked(units, pair, checkpoint=file)
 
 
+def test_other_recordings_judge_the_same_trainings(
+    units: list[Recording],
+    pair: Robot,
+    soft: Robot,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    """Each method is trained once; what is learned from judges in no set; all of it is kept."""
+    split, calls = split_recordings(units[:5]), []
+    other = [*units[5:], *recorded(soft, ["new"], seconds=3.0, first=9, unit="3", payloads={})]
+
+    def half(bench: Bench) -> World:
+        calls.append(bench.seed)
+        robot = bench.world.robot
+        return bench.world.variant(robot=robot.with_joints(kp=0.8 * robot.joints.kp))
+
+    def found() -> Comparison:
+        file = tmp_path / ".c.progress"
+        return asked(split, pair, "asap", test_on={"there": other}, checkpoint=file)
+
+    monkeypatch.setitem(METHODS, "asap", half)
+    first, again = found(), found()
+    assert calls == [0, 1] and first.to_dict() == again.to_dict()
+    there = first.on("motions of there")
+    assert first.on("held-out motions") is first and first.others == (there,)
+    # One of five motions is held out; the other unit did it too, and another did a new one.
+    assert [one.facts["test"]["recordings"] for one in (first, there)] == [1, 2]
+    assert there.improved("asap") and 0 < first.reduction("asap") != there.reduction("asap") > 0
+    assert [one["title"] for one in first.to_dict()["others"]] == ["motions of there"]
+    with pytest.raises(NameMismatchError, match="motions of there"):
+        first.on("motions of ther")
+
+
+def test_other_recordings_alone_can_judge(units: list[Recording], pair: Robot) -> None:
+    """Nothing need be held out then; of what is learned from nothing is left."""
+    split = split_recordings(units[:3], test=0.0)
+    found = asked(split, pair, test_on={"there": units[5:]})
+    assert found.title == "motions of there" and found.facts["test"]["recordings"] == 2
+    with pytest.raises(DataError, match="every motion is learned from"):
+        asked(split, pair, test_on={"there": units[5:8]})
+    with pytest.raises(DataError, match="there has recordings at 25 Hz"):
+        asked(split, pair, test_on={"there": [replace(r, rate=25.0) for r in units[5:]]})
+
+
 def test_what_cannot_be_compared_is_refused(units: list[Recording], pair: Robot) -> None:
     """A leak, an unknown method, nothing to judge by, no seed."""
     with pytest.raises(DataError, match=r"wave_0\): the same was commanded in both"):
@@ -131,7 +176,7 @@ def test_what_cannot_be_compared_is_refused(units: list[Recording], pair: Robot)
 
 def test_a_robot_that_moves_is_judged_by_its_bodies() -> None:
     """ASAP's four metrics come first there, and joints after them."""
-    judge = comparing._Judge([], (0.25,), None, free=True)
+    judge = JudgedSets({}, (0.25,), None, free=True)
     assert judge.metrics == ("e_g_mpjpe", "e_mpjpe", "e_acc", "e_vel", "replay_error")
 
 

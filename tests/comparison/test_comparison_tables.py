@@ -37,11 +37,15 @@ def test_a_comparison_shows_means_deviations_and_reductions() -> None:
         Row("asap", (score(0, 0.03, diverged=4), Score(1, 0.0, failed="no torch"))),
         Row("gaponet", (Score(0, 0.0, failed="no torch"),)),
     )
-    shown = text(Comparison(rows, ("replay_error",), ("1.0",)))
+    there = Comparison(rows[:2], ("replay_error",), ("1.0",), title="motions of there")
+    shown = text(Comparison(rows, ("replay_error",), ("1.0",), others=(there,)))
     assert "0.005 ±0.0014 (-75 %)" in shown and "10.5 ±0.7" in shown
     assert "1 of 2 seeds failed, no improvement, 4 windows diverged" in shown
     assert "gaponet │ - │ - │ failed" in shown and "gaponet failed: no torch" in shown
-    assert "replay error (rad) by payload, 1.0 s" in shown and "0.01 ±0.0028 (-75 %)" in shown
+    assert "replay error (rad) on held-out motions by payload, 1.0 s" in shown
+    assert "0.01 ±0.0028 (-75 %)" in shown
+    assert "replay error (rad) on motions of there, ± std over seeds" in shown
+    assert shown.count("gaponet failed") == 1
 
 
 def test_a_correction_shows_its_outputs_and_whether_it_helped(task: Task, made: Any) -> None:

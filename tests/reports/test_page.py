@@ -14,6 +14,7 @@ import pytest
 import gapless
 from closed_arm import HOSTILE
 from gapless.closing import Run
+from gapless.comparison.comparison import Comparison, Row, Score
 from gapless.errors import ArtifactError, MissingExtraError
 from gapless.reports.page import SECTIONS, in_script, page, report
 
@@ -136,9 +137,11 @@ def test_a_comparison_beside_the_run_is_shown(run: Run, tmp_path: Path) -> None:
     """`gapless compare --json RUN/compare.json` fills the section."""
     folder = tmp_path / "run"
     shutil.copytree(run.path, folder)
-    cell = {"mean": 0.0123, "std": None, "seeds": 1, "reduction": 0.5}
-    rows = [{"method": HOSTILE, "metrics": {"replay_error": {"1.0": cell}}, "seconds": 3.2}]
-    found = {"rows": rows, "units": {"replay_error": "rad"}, "split": {"test": ["b"]}}
-    (folder / "compare.json").write_text(json.dumps(found))
+    score = Score(0, 3.2, {"replay_error": {"1.0": 0.0123}})
+    asked = (Row("raw", (score,)), Row(HOSTILE, (score,))), ("replay_error",), ("1.0",)
+    facts = {"test": {"recordings": 7}}
+    other = Comparison(*asked, facts, "motions of elsewhere")
+    Comparison(*asked, facts, others=(other,)).to_json(folder / "compare.json")
     text = report(folder).read_text("utf-8")
     assert "0.0123" in text and HOSTILE not in text
+    assert "on held-out motions: 7" in text and "on motions of elsewhere: 7" in text

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gapless.cli.correction_option import literal
-from gapless.cli.split_option import Learning, tell
+from gapless.cli.split_option import Learning, beside, tell
 from gapless.cli.stopping import stoppable, stopped
 from gapless.cli.terminal import check_outputs, console, parse, progress, save_json
-from gapless.errors import GaplessError
+from gapless.errors import DataError, GaplessError
+from gapless.recordings.splitting import unit
+
+if TYPE_CHECKING:
+    from gapless.recordings import Dataset
+    from gapless.recordings.recording import Recordings
 
 ALL = "raw,asap-sysid,identify,delta-dynamics,asap,gaponet,residual-torque,ours"
 
@@ -22,6 +27,9 @@ class Compare(Learning):
     With --json, methods that are finished are kept: stopped, the same command resumes.
     """
 
+    test_on: Path | None = None
+    """Another dataset to judge by too, in tables of its own; motions that are learned from are left
+    out."""
     methods: str = ALL
     """Names with commas between them; the raw simulator is always measured."""
     seeds: int = 3
@@ -52,7 +60,7 @@ def run(arguments: list[str]) -> int:
 
     check_outputs(args.json)
     dataset, robot = args.opened()
-    split = tell(args.split(dataset))
+    split = tell(replace(args, test_on=None).split(dataset))
     kept = args.json and args.json.with_name(f".{args.json.name}.progress")
     try:
         with stoppable(), progress("comparing") as show:
@@ -60,6 +68,7 @@ def run(arguments: list[str]) -> int:
                 split,
                 robot,
                 [name.strip() for name in args.methods.split(",") if name.strip()],
+                test_on=_others(args, dataset),
                 seeds=args.seeds,
                 seed=args.seed,
                 horizons=[parse_horizon(h) for h in args.horizons],
@@ -79,6 +88,31 @@ def run(arguments: list[str]) -> int:
     if kept is not None:
         kept.unlink(missing_ok=True)
     return 0
+
+
+def _others(args: Compare, dataset: Dataset) -> dict[str, Recordings]:
+    """The other dataset by its name; of the units that test, where some are named."""
+    if args.test_on is None:
+        return {}
+    other: Recordings = beside(args.test_on, dataset)
+    if args.units:
+        other = [r for r in other if unit(r) in args.units]
+    if not len(other):
+        raise DataError(f"{args.test_on} has no recording of units {', '.join(args.units)}")
+    return {_told_apart(args.test_on.resolve().parts, args.dataset.resolve().parts): other}
+
+
+def _told_apart(own: tuple[str, ...], other: tuple[str, ...]) -> str:
+    """What of a path is not in another: g1_other of g1_other/fit/50hz and g1/fit/50hz."""
+    first = _alike(own, other)
+    last = _alike(own[first:][::-1], other[first:][::-1])
+    return "/".join(own[first : len(own) - last]) or own[-1]
+
+
+def _alike(some: tuple[str, ...], others: tuple[str, ...]) -> int:
+    """How many of the first are equal."""
+    equal = [a == b for a, b in zip(some, others, strict=False)]
+    return [*equal, False].index(False)
 
 
 def _settings(texts: tuple[str, ...]) -> dict[str, dict[str, Any]]:

@@ -17,7 +17,7 @@ from gapless.recordings.splitting import SHARE, split_recordings, unseen
 
 if TYPE_CHECKING:
     from gapless.identification import Calibration
-    from gapless.recordings.recording import Recording, Recordings
+    from gapless.recordings.recording import Recordings
     from gapless.recordings.splitting import Stratum
 
 
@@ -63,7 +63,8 @@ class Learning(OfDataset):
             share = 0.0 if self.learn or isinstance(test, tuple) else test
             kept = divide(dataset, test=share, units=(), learn=self.learn)
             learned = [*kept.learn, *kept.choose]
-            return divide(learned, test=_tested(self.test_on, dataset, learned, test))
+            tested = unseen(_named(beside(self.test_on, dataset), test), learned)
+            return divide(learned, test=tested)
         named_here = self.learn or is_patterns(test)
         like = None if calibration is None or named_here else calibration.split or None
         return divide(dataset, test=test, learn=self.learn, like=like)
@@ -76,20 +77,22 @@ def tell(split: Split) -> Split:
     return split
 
 
-def _tested(
-    where: Path, pool: Dataset, learned: Recordings, test: float | tuple[str, ...]
-) -> list[Recording]:
-    """Recordings of another dataset whose motions are not learned from."""
+def beside(where: Path, pool: Dataset) -> Dataset:
+    """Another dataset, of the same robot at the same rate."""
     other = Dataset.open(where)
     if (other.robot, other.rate) != (pool.robot, pool.rate):
         raise DataError(
             f"{where} is of {other.robot!r} at {other.rate:g} Hz, the recordings to learn from are "
             f"of {pool.robot!r} at {pool.rate:g} Hz; both must be the same"
         )
-    found = [r for r in unseen(other, learned) if not is_patterns(test) or named(r.name, test)]
+    return other
+
+
+def _named(recordings: Dataset, test: float | tuple[str, ...]) -> Recordings:
+    """Those that patterns name; without patterns all."""
+    if not is_patterns(test):
+        return recordings
+    found = [r for r in recordings if named(r.name, test)]
     if not found:
-        raise DataError(
-            f"nothing in {where} is left to test on: every motion (that --test names) is learned "
-            "from too; learn from fewer motions (--learn PATTERNS, or a larger --test)"
-        )
+        raise DataError(f"--test {' '.join(test)} names nothing in {recordings.path}")
     return found

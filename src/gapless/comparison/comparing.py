@@ -8,21 +8,24 @@ from pathlib import Path
 from typing import Any
 
 from gapless.artifact import provenance, read_json, write_json
-from gapless.comparison.comparison import BODIES, JOINT, Comparison, Row, Score
-from gapless.comparison.methods import METHODS, ONCE, Bench, refuse_unknown, run
+from gapless.comparison.comparison import Comparison, Row, Score
+from gapless.comparison.judged_sets import JudgedSets, judged_sets
+from gapless.comparison.methods import METHODS, ONCE, Bench, refuse_unknown
 from gapless.corrections.correcting import fingerprint
 from gapless.errors import ArtifactError, DataError, FormatError, GaplessError
-from gapless.measurement import measure
 from gapless.measurement.measuring import HORIZONS
 from gapless.measurement.spans import Horizon
 from gapless.progress import Progress, Watch
-from gapless.recordings.recording import Recording, Recordings
+from gapless.recordings.recording import Recordings
 from gapless.recordings.split import Split
 from gapless.recordings.splitting import as_split
 from gapless.robots import Robot
 from gapless.worlds.mujoco_world import MujocoWorld
 
-FORMAT = "gapless comparison progress 1"
+FORMAT = "gapless comparison progress 2"
+
+Scores = dict[str, Score]
+"""What a set of recordings is called -> the score on it."""
 
 
 def compare(
@@ -30,6 +33,7 @@ def compare(
     robot: Robot,
     methods: Sequence[str] = tuple(METHODS),
     *,
+    test_on: Mapping[str, Recordings] | None = None,
     seeds: int = 3,
     seed: int = 0,
     horizons: Sequence[Horizon] = HORIZONS,
@@ -48,6 +52,8 @@ def compare(
         data: a split of recordings, or all, which are then split as `Dataset.split` does.
         robot: the nominal robot.
         methods: keys of `comparison.methods.METHODS`; the raw simulator is always measured.
+        test_on: name -> other recordings to judge by, beside what the split holds out; motions that
+            are learned from are left out.
         seeds: trainings of each method that draws anything.
         seed: of the first training.
         horizons: seconds that are judged, or "full".
@@ -65,46 +71,40 @@ def compare(
     if seeds < 1:
         raise DataError(f"seeds is {seeds}; expected 1 or more")
     split = as_split(data)
-    if not len(split.test):
-        raise DataError("nothing is held out to test on; give a share, motions or recordings")
+    sets = judged_sets(split, test_on or {})
     world = MujocoWorld(robot, split.learn[0].rate, physics_step=physics_step)
     bench = Bench(world, split.without_test(), horizon, budget, settings=settings or {})
-    judge = _Judge(list(split.test), tuple(horizons), windows, robot.mount == "free")
+    judge = JudgedSets(sets, tuple(horizons), windows, robot.mount == "free")
     kept = _Kept(checkpoint, _question(bench, judge, seed), restart)
-    rows = []
+    scores = {}
     for name in names:
         each = range(seed, seed + (1 if name in ONCE else seeds))
-        scores = [
-            kept.score(name, s, lambda n=name, s=s: _scored(n, s, bench, judge, watch))
+        scores[name] = [
+            kept.scores(name, s, lambda n=name, s=s: _scored(n, s, bench, judge, watch))
             for s in each
         ]
-        rows.append(Row(name, tuple(scores)))
-    facts = {"split": split.to_dict(), **_facts(bench, judge, seeds, seed)}
-    return Comparison(tuple(rows), judge.metrics, tuple(map(str, judge.horizons)), facts)
+    facts = {"split": split.to_dict(), **_facts(bench, seeds, seed)}
+    return _compared(scores, judge, facts)
 
 
-class _Judge:
-    """The held-out recordings, and how they are replayed."""
+def _compared(
+    scores: Mapping[str, list[Scores]], judge: JudgedSets, facts: dict[str, Any]
+) -> Comparison:
+    """A comparison for each set of recordings, the others beside the first."""
 
-    def __init__(
-        self,
-        recordings: list[Recording],
-        horizons: tuple[Horizon, ...],
-        windows: int | None,
-        free: bool,
-    ) -> None:
-        self.recordings, self.horizons, self.windows = recordings, horizons, windows
-        self.metrics = (*BODIES, *JOINT) if free else JOINT
+    horizons = tuple(map(str, judge.horizons))
 
-    def score(self, name: str, bench: Bench) -> Score:
-        """Run a method and measure its world."""
-        world, seconds = run(name, bench)
-        gap = measure(self.recordings, world, horizons=self.horizons, windows=self.windows)
-        return Score.of(gap, self.metrics, bench.seed, seconds)
+    def on(title: str) -> Comparison:
+        rows = tuple(Row(name, tuple(s[title] for s in own)) for name, own in scores.items())
+        told = {"test": _described(judge.sets[title])}
+        return Comparison(rows, judge.metrics, horizons, told, title)
+
+    first, *others = map(on, judge.sets)
+    return replace(first, facts={**facts, **first.facts}, others=tuple(others))
 
 
-def _scored(name: str, seed: int, bench: Bench, judge: _Judge, watch: Watch | None) -> Score:
-    """The score of a method; one that fails is shown, and the others go on."""
+def _scored(name: str, seed: int, bench: Bench, judge: JudgedSets, watch: Watch | None) -> Scores:
+    """The scores of a method; one that fails is shown, and the others go on."""
 
     def tell(now: Progress) -> None:
         if watch is not None:
@@ -112,9 +112,9 @@ def _scored(name: str, seed: int, bench: Bench, judge: _Judge, watch: Watch | No
 
     tell(Progress(""))
     try:
-        return judge.score(name, replace(bench, seed=seed, watch=tell))
+        return judge.scores(name, replace(bench, seed=seed, watch=tell))
     except GaplessError as error:
-        return Score(seed, 0.0, failed=str(error))
+        return dict.fromkeys(judge.sets, Score(seed, 0.0, failed=str(error)))
 
 
 class _Kept:
@@ -140,14 +140,14 @@ class _Kept:
             )
         return dict(data["scores"])
 
-    def score(self, name: str, seed: int, find: Callable[[], Score]) -> Score:
-        """A score that is there already, or found now; a failure is tried again next time."""
+    def scores(self, name: str, seed: int, find: Callable[[], Scores]) -> Scores:
+        """Scores that are there already, or found now; a failure is tried again next time."""
         key = f"{name} {seed}"
         if key in self._scores:
-            return Score(**self._scores[key])
+            return {title: Score(**one) for title, one in self._scores[key].items()}
         found = find()
-        if found.failed is None:
-            self._scores[key] = asdict(found)
+        if all(one.failed is None for one in found.values()):
+            self._scores[key] = {title: asdict(one) for title, one in found.items()}
             self._write()
         return found
 
@@ -157,7 +157,7 @@ class _Kept:
             write_json(self._path, facts)
 
 
-def _question(bench: Bench, judge: _Judge, seed: int) -> dict[str, Any]:
+def _question(bench: Bench, judge: JudgedSets, seed: int) -> dict[str, Any]:
     """What scores depend on, as it is read back from JSON."""
     import json
 
@@ -165,7 +165,7 @@ def _question(bench: Bench, judge: _Judge, seed: int) -> dict[str, Any]:
         "world": bench.world.identity.key,
         "learning recordings": fingerprint(bench.split.learn),
         "choosing recordings": fingerprint(bench.split.choose),
-        "held-out recordings": fingerprint(judge.recordings),
+        "held-out recordings": {k: fingerprint(own) for k, own in judge.sets.items()},
         "horizons": [*map(str, judge.horizons), judge.windows],
         "training horizon": bench.horizon,
         "budget": bench.budget,
@@ -176,13 +176,12 @@ def _question(bench: Bench, judge: _Judge, seed: int) -> dict[str, Any]:
     return json.loads(json.dumps(found))
 
 
-def _facts(bench: Bench, judge: _Judge, seeds: int, seed: int) -> dict[str, Any]:
+def _facts(bench: Bench, seeds: int, seed: int) -> dict[str, Any]:
     return {
         "robot": bench.world.robot.name,
         "identity": asdict(bench.world.identity),
         "learn": _described(bench.split.learn),
         "choose": _described(bench.split.choose),
-        "test": _described(judge.recordings),
         "seeds": seeds,
         "seed": seed,
         "budget": bench.budget,

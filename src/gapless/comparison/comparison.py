@@ -11,11 +11,15 @@ from typing import Any
 import numpy as np
 
 from gapless.artifact import write_json
+from gapless.errors import unknown
 from gapless.measurement.gap import Gap
 from gapless.printing import PrintsAsTables
 
 JOINT, BODIES = ("replay_error",), ("e_g_mpjpe", "e_mpjpe", "e_acc", "e_vel")
 """Metrics of every robot, and of one whose base moves."""
+
+HELD_OUT = "held-out motions"
+"""What the part of a split that is only reported is called."""
 
 UNITS = {
     "replay_error": "rad",
@@ -120,12 +124,23 @@ class Comparison(PrintsAsTables):
         metrics: that were measured, one table each.
         horizons: as text, in the order they were asked for.
         facts: recordings, split, seeds, budget and software.
+        title: what the methods were judged by.
+        others: the same trainings judged by other recordings.
     """
 
     rows: tuple[Row, ...]
     metrics: tuple[str, ...]
     horizons: tuple[str, ...]
     facts: dict[str, Any] = field(default_factory=dict)
+    title: str = HELD_OUT
+    others: tuple[Comparison, ...] = ()
+
+    def on(self, title: str) -> Comparison:
+        """The comparison by some recordings: "held-out motions", "motions of NAME"."""
+        found = {one.title: one for one in (self, *self.others)}
+        if title not in found:
+            raise unknown("set of recordings", title, found)
+        return found[title]
 
     @property
     def payloads(self) -> tuple[str, ...]:
@@ -150,7 +165,13 @@ class Comparison(PrintsAsTables):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types; what is not known is null."""
-        return {**self.facts, "units": UNITS, "rows": [self._entry(row) for row in self.rows]}
+        return {
+            **self.facts,
+            "title": self.title,
+            "units": UNITS,
+            "rows": [self._entry(row) for row in self.rows],
+            "others": [other.to_dict() for other in self.others],
+        }
 
     def _entry(self, row: Row) -> dict[str, Any]:
         loads, each = self.payloads, self.horizons

@@ -21,10 +21,8 @@ LABELS = {
 
 
 def comparison_tables(found: Comparison) -> Group:
-    """A table for each metric, one by payload, and what went wrong."""
-    parts: list[Any] = [_metric_table(found, metric) for metric in found.metrics]
-    if len(found.payloads) > 1:
-        parts.append(_payload_table(found, found.horizons[-1]))
+    """Tables for each set of recordings, and what went wrong."""
+    parts: list[Any] = [table for one in (found, *found.others) for table in _tables(one)]
     parts += [
         Text(f"{row.method} failed: {reason}", style="red")
         for row in found.rows
@@ -33,8 +31,16 @@ def comparison_tables(found: Comparison) -> Group:
     return Group(*parts)
 
 
+def _tables(found: Comparison) -> list[Table]:
+    """A table for each metric, and one by payload."""
+    tables = [_metric_table(found, metric) for metric in found.metrics]
+    if len(found.payloads) > 1:
+        tables.append(_payload_table(found, found.horizons[-1]))
+    return tables
+
+
 def _metric_table(found: Comparison, metric: str) -> Table:
-    title = f"{LABELS[metric]} ({UNITS[metric]}) on held-out motions, ± std over seeds"
+    title = f"{LABELS[metric]} ({UNITS[metric]}) on {found.title}, ± std over seeds"
     table = Table(title=title, title_justify="left", min_width=len(title) + 2)
     table.add_column("method", no_wrap=True)
     for horizon in found.horizons:
@@ -49,7 +55,7 @@ def _metric_table(found: Comparison, metric: str) -> Table:
 
 def _payload_table(found: Comparison, horizon: str) -> Table:
     length = "full clip" if horizon == "full" else f"{horizon} s"
-    title = f"replay error (rad) by payload, {length}"
+    title = f"replay error (rad) on {found.title} by payload, {length}"
     table = Table(title=title, title_justify="left", min_width=len(title) + 2)
     table.add_column("method", no_wrap=True)
     for payload in found.payloads:

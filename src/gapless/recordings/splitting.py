@@ -206,10 +206,16 @@ def cut_in_time(recordings: Sequence[Recording], parts: Sequence[str]) -> Split:
 
 
 def unseen(recordings: Recordings, learned: Recordings) -> list[Recording]:
-    """Recordings of motions that are not learned from."""
+    """Recordings of motions that are not learned from; with none left, an error says so."""
     clips = usable(recordings)
     known, labels = motions_of_parts([learned, clips])
-    return [r for r, name in zip(clips, labels, strict=True) if name not in set(known)]
+    found = [r for r, name in zip(clips, labels, strict=True) if name not in set(known)]
+    if not found:
+        raise DataError(
+            f"nothing is left to test on of {len(clips)} recordings: every motion is learned from "
+            "too; learn from fewer motions (--learn PATTERNS, or a larger --test)"
+        )
+    return found
 
 
 def usable(recordings: Recordings) -> list[Recording]:
