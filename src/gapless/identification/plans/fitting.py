@@ -177,7 +177,7 @@ def _judged(
     """
     # Slopes carried along are good enough to step by, not to judge.
     linear = linear or problem.linearised(z)
-    known = uncertainty(problem, linear)
+    known = uncertainty(problem, linear, shared=False)
     identifiable, z = known.identifiable, np.where(known.identifiable, z, 0.0)
     if identifiable.any():
         part = problem if identifiable.all() else problem.only(identifiable, z)

@@ -59,7 +59,7 @@ def rungs_for(robot: Robot, recordings: Sequence[Recording]) -> tuple[Rung, ...]
         _rung("backlash", "backlash@motors"),
         *([_rung("floor friction", "floor_friction")] if robot.mount == "free" else []),
         *([_rung("torque limits", "effort@motors")] if _limited(robot) and not loaded else []),
-        *([] if loaded else [_rung("masses", *_INERTIAL)]),
+        *([] if loaded else [_rung("masses", *_masses(robot))]),
     )
 
 
@@ -78,6 +78,19 @@ def _has_imu(recordings: Sequence[Recording]) -> bool:
 def _held(links: Sequence[str]) -> list[str]:
     """A load sits at the mass centre of the link that holds it."""
     return [f"{kind}/{link}" for link in links for kind in _INERTIAL]
+
+
+def _masses(robot: Robot) -> tuple[str, ...]:
+    """Of every link; on the floor those of both sides are one, and the torso alone has a centre."""
+    if robot.mount != "free":
+        return _INERTIAL
+    centres = (f"{kind}/{link}" for link in _torso(robot) for kind in _INERTIAL[1:])
+    return "mass@sides", *centres
+
+
+def _torso(robot: Robot) -> list[str]:
+    """Root and torso: what is heavy and was built in most ways."""
+    return [robot.root, *(k for k in robot.links if "torso" in k and k != robot.root)]
 
 
 def _limited(robot: Robot) -> bool:

@@ -81,10 +81,8 @@ def _shared(near: np.ndarray, linear: Linear) -> float:
     size, ways = np.linalg.eigh(near.T @ (weight * near))
     told = size > DEPENDENT * size.max()
     near = near @ (ways[:, told] / np.sqrt(size[told]))
-    scores = ((weight * linear.residual.reshape(-1, 1)) * near).reshape(
-        len(linear.residual), -1, near.shape[1]
-    )
-    own = scores.sum(axis=1)  # (n, K) of each window
+    windows = near.reshape(len(linear.residual), -1, near.shape[1])
+    own = ((linear.weight * linear.residual)[:, None] @ windows)[:, 0]  # (n, K) of each window
     alone = float((own**2).sum())
     common = float((own.sum(axis=0) ** 2).sum()) - alone
     spread = np.linalg.eigvalsh(own.T @ own)

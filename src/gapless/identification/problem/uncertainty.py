@@ -54,13 +54,18 @@ class Uncertainty:
     discount: float
 
 
-def uncertainty(problem: Problem, linear: Linear) -> Uncertainty:
+def uncertainty(problem: Problem, linear: Linear, shared: bool = True) -> Uncertainty:
     """Judge a fit by its slopes at the solution.
 
     Readings of one window share the model's errors, so that they are not independent. The
     spread of the windows' own gradients (a sandwich estimate, clustered by window) says how
     much less they tell, and so whether they tell at all; what the windows have in common
     (`model_error`), and what no log can tell from a gain, widen the intervals.
+
+    Args:
+        problem: what was fitted.
+        linear: at the solution.
+        shared: False leaves out what windows have in common: enough to say what is identifiable.
     """
     data = linear.information
     seen = np.diag(data) > 1e-12 * max(np.diag(data).max(), 1e-300)
@@ -70,7 +75,8 @@ def uncertainty(problem: Problem, linear: Linear) -> Uncertainty:
     prior = np.eye(len(data))  # whatever its weight in the fit, the prior std is what was known
     told = np.sqrt(np.diag(np.linalg.inv(data / discount + prior)))
     far = np.abs(_weighed(problem, linear, discount)) > FAR * told
-    size = np.sqrt(np.maximum(discount, model_error(problem, linear)))
+    common = model_error(problem, linear) if shared else np.ones(len(data))
+    size = np.sqrt(np.maximum(discount, common))
     covariance = np.linalg.inv(data / np.outer(size, size) + prior)
     covariance += np.diag(_unseen(problem) ** 2)
     std = np.sqrt(np.diag(covariance))
