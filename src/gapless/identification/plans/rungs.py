@@ -49,7 +49,7 @@ def rungs_for(robot: Robot, recordings: Sequence[Recording]) -> tuple[Rung, ...]
     return (
         *first,
         # A tilted IMU starts every replay with a robot that leans: before joints answer for it.
-        *([_rung("IMU", *IMU)] if robot.mount == "free" and _has_imu(recordings) else []),
+        *([_rung("IMU", *sensed)] if (sensed := _sensed(robot, recordings)) else []),
         _rung("each joint", *drive),
         *([_rung("held load", *_held(loaded))] if loaded else []),
         _rung("encoder bias", "encoder_bias"),
@@ -71,8 +71,14 @@ def _rung(name: str, *parameters: str) -> Rung:
     return Rung(name, adds)
 
 
-def _has_imu(recordings: Sequence[Recording]) -> bool:
-    return any("base_quat_wxyz" in r.channels for r in recordings)
+def _sensed(robot: Robot, recordings: Sequence[Recording]) -> tuple[str, ...]:
+    """Errors of the IMU that what was logged can tell."""
+    if robot.mount != "free":
+        return ()
+    logged = {channel for r in recordings for channel in r.channels}
+    tilt = IMU[:2] if logged & {"base_quat_wxyz", "imu_quat_wxyz"} else ()
+    gyro = IMU[2:] if logged & {"base_ang_vel_b", "imu_gyro"} else ()
+    return (*tilt, *gyro)
 
 
 def _held(links: Sequence[str]) -> list[str]:
