@@ -29,7 +29,7 @@ def test_every_set_exists_for_every_robot(robot: str, name: str) -> None:
     assert all(p.lower <= p.prior <= p.upper and p.places for p in found)
 
 
-@pytest.mark.parametrize("kind", [k for k in KINDS if k not in ("floor_friction", *SETS)])
+@pytest.mark.parametrize("kind", [k for k in KINDS if k[:6] != "floor_" and k not in SETS])
 def test_a_kind_is_one_number_a_place(so101: Robot, kind: str) -> None:
     """Each driven joint, or each link that moves and weighs something, has its own."""
     found = parameters_of(so101, kind)
@@ -177,6 +177,10 @@ def test_a_parameter_without_a_place_is_refused(so101: Robot) -> None:
     """No floor under a clamped robot, no limit where it is infinite, no gain where it is zero."""
     with pytest.raises(ModelError, match=r"floor_friction has no place.*'fixed'.*mount 'free'"):
         parameters_of(so101, "floor_friction")
+    with pytest.raises(ModelError, match=r"floor_height has no place.*'free'.*mount 'fixed'"):
+        parameters_of(so101.with_mount("free"), "floor_height")
+    typed = ["floor_friction", "floor_height"]
+    assert [p.name for p in parameters_of(so101, typed)] == typed
     boundless = so101.with_joints(effort=np.inf)
     with pytest.raises(GaplessError, match=r"effort/\w+ has no place.*\[inf\].*state a effort"):
         parameters_of(boundless, "effort")
