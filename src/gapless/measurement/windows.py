@@ -116,6 +116,7 @@ def windows_of(
     horizon: Horizon = 1.0,
     limit: int = 256,
     smooth: bool = True,
+    also: Sequence[tuple[int, int]] = (),
 ) -> Windows:
     """Cut recordings into windows of one length.
 
@@ -126,6 +127,8 @@ def windows_of(
         limit: most windows kept, spread evenly over the recordings.
         smooth: start from a local cubic through the positions, rather than from one noisy
             reading and a velocity differenced from two.
+        also: recording and first sample of windows that are cut beside these; they come last, and
+            what is masked or too near the end is left out.
     """
     clips = [recordings[i] for i in range(len(recordings))]
     if limit < 1:
@@ -145,6 +148,8 @@ def windows_of(
     jobs = [(i, int(a), int(b)) for i, found in enumerate(spans) for a, b in found]
     if len(jobs) > limit:
         jobs = [jobs[k] for k in np.linspace(0, len(jobs) - 1, limit).round().astype(int)]
+    jobs += [(i, a, a + length) for i, a in also if aligned[i].valid[a : a + length + 1].all()]
+    jobs = [(i, a, b) for i, a, b in jobs if b < len(aligned[i].valid)]
     if not jobs:
         raise DataError(
             f"no recording has an unbroken stretch of {length / rate:g} s; use a shorter --horizon"
