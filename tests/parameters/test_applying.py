@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from gapless.errors import ModelError
 from gapless.parameters import KINDS, Parameter, apply, changed, parameters_of
+from gapless.parameters.contact_kinds import OUT_OF_REACH
 from gapless.parameters.kinds import EFFECT_FIELDS, JOINT_FIELDS
 from gapless.recordings.conditions import Conditions
 from gapless.robots import Inertia, Payload, Robot
@@ -20,6 +21,7 @@ from gapless.worlds.effects import IMU, PER_JOINT
 
 LINK_KINDS = [k for k in KINDS if KINDS[k].place == "link"]
 SHAPES = [k for k in KINDS if k.startswith(("stretch", "shear"))]
+FLOOR = ("floor_friction", "floor_softness", "floor_height", "floor_tilt_x", "floor_tilt_y")
 AXES = ("x", "y", "z")
 
 
@@ -56,7 +58,7 @@ def moved(robot: Robot, name: str, share: float = 0.3) -> tuple[Parameter, float
 
 def test_every_kind_is_applied_somewhere() -> None:
     """The tests below cover all kinds."""
-    covered = {*JOINT_FIELDS, "strength", *EFFECT_FIELDS, *LINK_KINDS, "floor_friction"}
+    covered = {*JOINT_FIELDS, "strength", *EFFECT_FIELDS, *LINK_KINDS, *FLOOR}
     assert covered == KINDS.keys()
 
 
@@ -107,7 +109,7 @@ def test_an_effect_reaches_its_joint_only(g1: Robot, kind: str) -> None:
     assert at == g1.joints.index("left_elbow_joint") and now[at] == value
 
 
-@pytest.mark.parametrize("kind", LINK_KINDS)
+@pytest.mark.parametrize("kind", [k for k in LINK_KINDS if not k.startswith("sole")])
 def test_a_link_figure_reaches_its_link_only(g1: Robot, kind: str) -> None:
     """The inertia or the load of one link changes, in that figure only."""
     _, value, robot, effects = moved(g1, f"{kind}/torso_link")
@@ -133,10 +135,43 @@ def test_a_link_figure_reaches_its_link_only(g1: Robot, kind: str) -> None:
 
 
 def test_the_floor_is_the_worlds(g1: Robot) -> None:
-    """Friction moves; softness stays."""
+    """Friction moves and softness stays; or the other way round."""
     soft = g1.with_floor(Floor(0.9, 0.03))
     _, value, robot, _ = moved(soft, "floor_friction")
     assert different(robot, soft) == {"floor"} and robot.floor == Floor(value, 0.03)
+    _, value, robot, _ = moved(soft, "floor_softness")
+    assert different(robot, soft) == {"floor"} and robot.floor == Floor(0.9, value)
+
+
+def test_height_and_tilt_are_those_of_the_plane(so101: Robot) -> None:
+    """Each moves the plane of a robot that is held, and leaves the rest of it."""
+    table = so101.with_floor(Floor(0.4, height=-0.05).tilted(0.02, -0.03))
+    _, value, robot, _ = moved(table, "floor_height")
+    assert different(robot, table) == {"floor"}
+    assert robot.floor == replace(table.floor, height=value)
+    for axis, kind in enumerate(("floor_tilt_x", "floor_tilt_y")):
+        _, value, robot, _ = moved(table, kind)
+        expected = [0.02, -0.03]
+        expected[axis] = value
+        assert robot.floor.tilt == pytest.approx(expected)
+        assert (robot.floor.height, robot.floor.friction) == (-0.05, 0.4)
+
+
+def test_a_robot_without_a_floor_is_given_one(so101: Robot) -> None:
+    """Where its height is looked for; nominally it is out of reach."""
+    (parameter,) = parameters_of(so101, "floor_height")
+    assert not so101.meets_floor and parameter.prior == OUT_OF_REACH
+    found, _ = apply(so101, Effects(), [parameter], [-0.04])
+    assert found.meets_floor and found.floor == Floor(height=-0.04)
+
+
+@pytest.mark.parametrize("kind", ["sole_x", "sole_height"])
+def test_a_sole_moves_alone(g1: Robot, kind: str) -> None:
+    """The contact shapes of one link, along one axis of its frame."""
+    foot = g1.link_groups["feet"][0]
+    _, value, robot, _ = moved(g1, f"{kind}/{foot}")
+    assert different(robot, g1) == {"soles"}
+    assert robot.soles == {foot: (value, 0.0) if kind == "sole_x" else (0.0, value)}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -144,9 +179,13 @@ def test_the_prior_is_the_robot_as_it_is(g1: Robot, kind: str) -> None:
     """Parameters at their priors leave the compiled model as it was, to rounding."""
     effects = Effects().resolve(len(g1.joints))
     place = {"joint": "/left_elbow_joint", "link": "/torso_link", "world": ""}[KINDS[kind].place]
+    g1 = g1.with_mount("fixed") if kind == "floor_height" else g1
     (parameter,) = parameters_of(g1, kind + place, effects)
     robot, same = apply(g1, effects, [parameter], [parameter.prior])
     assert same == effects
+    if kind == "floor_height":  # a plane that nothing reaches
+        assert robot.floor.height == OUT_OF_REACH
+        return
     now, before = robot.model(), g1.model()
     for field in ("body_mass", "body_ipos", "body_inertia", "actuator_gainprm", "geom_friction"):
         np.testing.assert_allclose(getattr(now, field), getattr(before, field), atol=1e-12)

@@ -180,6 +180,10 @@ def test_a_parameter_without_a_place_is_refused(so101: Robot) -> None:
     """No floor under a clamped robot, no limit where it is infinite, no gain where it is zero."""
     with pytest.raises(ModelError, match=r"floor_friction has no place.*'fixed'.*mount 'free'"):
         parameters_of(so101, "floor_friction")
+    with pytest.raises(ModelError, match=r"floor_height has no place.*'free'.*mount 'fixed'"):
+        parameters_of(so101.with_mount("free"), "floor_height")
+    typed = ["floor_friction", "floor_height"]
+    assert [p.name for p in parameters_of(so101, typed)] == typed
     boundless = so101.with_joints(effort=np.inf)
     with pytest.raises(GaplessError, match=r"effort/\w+ has no place.*\[inf\].*state a effort"):
         parameters_of(boundless, "effort")

@@ -16,7 +16,7 @@ from gapless.motions.excitation import multisine
 from gapless.parameters import KINDS, Parameter, apply, parameters_of
 from gapless.recordings.conditions import Conditions
 from gapless.recordings.recording import Recording
-from gapless.robots import Payload, Robot
+from gapless.robots import Floor, Payload, Robot
 from gapless.worlds import Effects, MujocoWorld
 from gapless.worlds.effects import IMU
 from gapless.worlds.record import record
@@ -127,6 +127,13 @@ CASES = {
     "shear_xz": on_torso("shear_xz", 0.5, "mass"),
     "shear_yz": on_torso("shear_yz", 0.5, "mass"),
     "floor_friction": Case({"floor_friction": 0.45}, robot="sled"),
+    # Contacts begin and end between samples, and replays of them start a little beside.
+    "floor_softness": Case({"floor_softness": 0.035}, robot="sled", tolerance=0.2),
+    "floor_height": Case({"floor_height": -0.032}, robot="arm over a table", tolerance=0.05),
+    "floor_tilt_x": Case({"floor_tilt_x": 0.03}, robot="arm over a table", tolerance=0.1),
+    "floor_tilt_y": Case({"floor_tilt_y": -0.04}, robot="arm over a table", tolerance=0.15),
+    "sole_x": Case({"sole_x/gripper": 0.01}, robot="arm over a table", tolerance=0.05),
+    "sole_height": Case({"sole_height/gripper": -0.01}, robot="arm over a table", tolerance=0.1),
 }
 
 
@@ -139,6 +146,10 @@ def test_every_kind_has_a_case() -> None:
 @cache
 def robot_of(name: str, folder: Path) -> Robot:
     """Two joints of an arm; hip and waist of a G1 that stands on its left foot; a sled."""
+    if name == "arm over a table":
+        arm = Robot.load("so101", lock=["wrist_roll", "gripper"])
+        low = arm.with_joints(default={"shoulder_lift": 0.2, "elbow_flex": 0.6})
+        return low.with_floor(Floor(height=-0.02, friction=0.3))
     if name == "weak arm":
         return robot_of("arm", folder).with_joints(effort=1.0)
     if name == "arm":
@@ -168,10 +179,15 @@ def recorded(world: MujocoWorld, clips: int = 2) -> list[Recording]:
 
 
 def pushed(world: MujocoWorld) -> list[Recording]:
-    """A free robot that slides until friction stops it; its base is tracked."""
-    rng, found = np.random.default_rng(0), []
-    for i, speed in enumerate(([1.5, 0.0, 0.0], [0.0, -1.2, 0.0], [0.8, 0.8, 0.0])):
-        start = replace(world.home(), base_lin_vel_w=np.array([speed]))
+    """A free robot that slides until friction stops it, or drops; its base is tracked."""
+    rng, found, home = np.random.default_rng(0), [], world.home()
+    starts = [
+        replace(home, base_lin_vel_w=np.array([speed]))
+        for speed in ([1.5, 0.0, 0.0], [0.0, -1.2, 0.0], [0.8, 0.8, 0.0])
+    ]
+    up = np.array([[0.0, 0.0, 0.01]])
+    starts += [replace(home, base_pos=home.base_pos + k * up) for k in (1, 2, 3)]
+    for i, start in enumerate(starts):
         clip = record(world, np.zeros((30, 1)), f"push{i}", start=start, conditions=Conditions())
         base = {k: v for k, v in clip.channels.items() if k.startswith("base")}
         base["base_pos"] = base["base_pos"] + rng.normal(0, NOISE, (30, 3))

@@ -9,9 +9,13 @@ import numpy as np
 import pytest
 
 from gapless.closing import CloseSettings, close
+from gapless.identification.plans.fitting import fit
+from gapless.identification.problem.problem import Problem
+from gapless.measurement.windows import windows_of
+from gapless.parameters import apply, parameters_of
 from gapless.recordings import Conditions, Recording
 from gapless.robots import Robot
-from gapless.worlds import MujocoWorld
+from gapless.worlds import Effects, MujocoWorld
 from gapless.worlds.record import record
 
 LEG = """<body name="thigh_{s}" pos="0 {y} -.05">
@@ -80,3 +84,37 @@ def test_a_biped_is_closed_from_its_joints(biped: Robot, tmp_path: Path) -> None
     found, _ = run.calibration.apply(biped)
     ratio = found.joints.kp / biped.joints.kp
     assert np.median(ratio) == pytest.approx(GAIN, rel=0.15)
+
+
+def rocked(robot: Robot, seeds: range) -> list[Recording]:
+    """A robot that is dropped a little and rocks on its ankles until it falls; its base is logged.
+
+    Rocking brings its weight onto toes and heels, which is where soles end.
+    """
+    world, clips = MujocoWorld(robot, 50, physics_step=0.004), []
+    for seed in seeds:
+        motion, time = squat(robot, seed)[:150], np.arange(150) / 50
+        motion[:, 2::3] += 0.1 * np.sin(2 * np.pi * (0.8 + 0.2 * seed) * time)[:, None]
+        start = world.home()
+        start = replace(start, base_pos=start.base_pos + np.array([[0.0, 0.0, 0.01 * seed]]))
+        clip = record(world, motion, f"rock_{seed}", start=start, conditions=Conditions())
+        rng = np.random.default_rng(seed)
+        seen = {k: v for k, v in clip.channels.items() if k.startswith("base") or k == "dq"}
+        seen["base_pos"] = seen["base_pos"] + rng.normal(0, 2e-4, seen["base_pos"].shape)
+        noisy = clip.q + rng.normal(0, 2e-4, clip.q.shape)
+        clips.append(replace(clip, q=noisy, channels=seen))
+    return clips
+
+
+def test_soft_floor_and_soles_come_back_together(biped: Robot) -> None:
+    """Softness, and where the soles are, from a log that has the base."""
+    nominal = replace(biped, link_groups={"feet": ("foot_l", "foot_r")})
+    names = ["floor_softness", "sole_x/feet@all", "sole_height/feet@all"]
+    parameters, true = parameters_of(nominal, names), [0.035, 0.008, -0.006]
+    hidden, _ = apply(nominal, Effects(), parameters, true)
+    windows = windows_of(rocked(hidden, range(1, 5)), nominal, 0.4, 40)
+    problem = Problem(MujocoWorld(nominal, 50, physics_step=0.004), parameters, windows)
+    found = fit(problem)
+    assert found.uncertainty.identifiable.all()
+    assert found.values[0] == pytest.approx(true[0], rel=0.05)
+    assert found.values[1:] == pytest.approx(true[1:], abs=1e-3)

@@ -49,6 +49,10 @@ arms = ["*"]
 [end_effectors]
 tool = { body = "hand", offset = [0, 0, 0.1] }
 knuckle = "hand"
+[floor]
+height = -0.04
+tilt_x = 0.02
+friction = 0.5
 """
 
 
@@ -78,7 +82,9 @@ def test_every_key_reaches_the_robot(tmp_path):
         ("tool", (0, 0, 0.1)),
         ("knuckle", (0, 0, 0)),
     ]
-    assert robot.model().nu == 2
+    assert (robot.floor.height, robot.floor.friction) == (-0.04, 0.5)
+    assert robot.floor.tilt == pytest.approx((0.02, 0.0))
+    assert robot.model().nu == 2 and robot.model().geom("floor").pos[2] == pytest.approx(-0.04)
 
 
 def test_three_lines_are_enough_and_the_name_is_the_files(tmp_path):
@@ -124,6 +130,9 @@ a = { joint = "pan", sin = 1 }
 b = { joint = "pan", sign = 2 }
 [end_effectors]
 c = { body = "hand", offset = [1, 2] }
+[floor]
+hight = 0.1
+softness = "much"
 """
     with pytest.raises(FormatError) as refusal:
         Robot.load(write(tmp_path, text))
@@ -132,7 +141,8 @@ c = { body = "hand", offset = [1, 2] }
     assert "'gain'. Did you mean 'gains'?" in message
     for part in ("mount is 3", "weld", "gains.pan", "aliases.a", "aliases.b", "end_effectors.c"):
         assert part in message
-    assert len(message.splitlines()) == 9
+    assert "floor.softness" in message and "'hight'. Did you mean 'height'?" in message
+    assert len(message.splitlines()) == 11
 
 
 def test_all_wrong_names_are_listed_at_once(tmp_path):

@@ -34,7 +34,7 @@ def spans_of(
     """
     steps = None if horizon == FULL else max(1, round(float(horizon) * rate))
     found = []
-    for first, last in _unbroken(valid):
+    for first, last in unbroken(valid):
         if steps is None:
             found.append((first, last))
         else:
@@ -57,7 +57,7 @@ def spread(found: np.ndarray, limit: int, phase: float = 0.5) -> np.ndarray:
     return found[((np.arange(limit) + phase) * len(found) / limit).astype(int)]
 
 
-def _unbroken(valid: np.ndarray) -> list[tuple[int, int]]:
+def unbroken(valid: np.ndarray) -> list[tuple[int, int]]:
     """First and last index of each run of True."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], valid, [False]]).astype(int)))
     return [(int(a), int(b) - 1) for a, b in edges.reshape(-1, 2)]

@@ -119,6 +119,7 @@ def windows_of(
     horizon: Horizon = 1.0,
     limit: int = 256,
     smooth: bool = True,
+    also: Sequence[tuple[int, int]] = (),
 ) -> Windows:
     """Cut recordings into windows of one length.
 
@@ -129,6 +130,8 @@ def windows_of(
         limit: most windows kept, spread evenly over the recordings.
         smooth: start from a local cubic through the positions, rather than from one noisy
             reading and a velocity differenced from two.
+        also: recording and first sample of windows that are cut beside these; they come last, and
+            what is masked or too near the end is left out.
     """
     clips = [recordings[i] for i in range(len(recordings))]
     if limit < 1:
@@ -144,6 +147,8 @@ def windows_of(
     rate = clips[0].rate
     length = _length(horizon, rate, aligned)
     jobs = _spread_jobs([spans_of(a.valid, rate, length / rate) for a in aligned], limit)
+    jobs += [(i, a, a + length) for i, a in also if aligned[i].valid[a : a + length + 1].all()]
+    jobs = [(i, a, b) for i, a, b in jobs if b < len(aligned[i].valid)]
     if not jobs:
         raise DataError(
             f"no recording has an unbroken stretch of {length / rate:g} s; use a shorter --horizon"

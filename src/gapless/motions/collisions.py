@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gapless.robots import Robot
+from gapless.robots import Floor, Robot
 from gapless.robots.build import HOME
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def _model(robot: Robot) -> mujoco.MjModel:
     """The robot hung by its root, every link with a shape that meets the others."""
     from gapless.robots.build import compile_spec
 
-    hung = replace(robot, mount="fixed", self_collision=True, payloads={})
+    hung = replace(robot, mount="fixed", self_collision=True, payloads={}, floor=Floor())
     spec = hung.spec()
     compiled = compile_spec(spec.copy())
     colliding = compiled.geom_bodyid[compiled.geom_conaffinity > 0]

@@ -33,9 +33,7 @@ def apply(
     moved = {k: v for k, v in wanted.items() if k in EFFECT_FIELDS}
     if moved:
         effects = replace(effects, **_effect_arrays(robot, effects, moved))
-    if "floor_friction" in wanted:
-        robot = robot.with_floor(replace(robot.floor, friction=wanted["floor_friction"][""]))
-    return robot, effects
+    return _with_contacts(robot, wanted), effects
 
 
 def changed(world: MujocoWorld, parameters: Sequence[Parameter], offsets: Values) -> MujocoWorld:
@@ -114,6 +112,27 @@ def _with_links(robot: Robot, wanted: Mapping[str, Mapping[str, float]]) -> Robo
     return robot.with_payloads(robot.payloads | loads) if loads else robot
 
 
+def _with_contacts(robot: Robot, wanted: Mapping[str, Mapping[str, float]]) -> Robot:
+    """The floor and the soles as told."""
+    floor = {k.removeprefix("floor_"): v[""] for k, v in wanted.items() if k.startswith("floor_")}
+    x, y = (floor.pop(f"tilt_{a}", own) for a, own in zip("xy", robot.floor.tilt, strict=True))
+    if (x, y) != robot.floor.tilt:
+        robot = robot.with_floor(robot.floor.tilted(x, y))
+    if floor:
+        robot = robot.with_floor(replace(robot.floor, **floor))
+    soles = {link: _sole(robot, link, wanted) for link in _touched(wanted, _SOLE)}
+    return robot.with_soles(soles) if soles else robot
+
+
+def _sole(
+    robot: Robot, link: str, wanted: Mapping[str, Mapping[str, float]]
+) -> tuple[float, float]:
+    own = dict(zip(_SOLE, robot.soles.get(link, (0.0, 0.0)), strict=True))
+    x, height = (wanted.get(kind, {}).get(link, own[kind]) for kind in _SOLE)
+    return x, height
+
+
+_SOLE = ("sole_x", "sole_height")
 _SHAPE = (*(f"stretch_{a}" for a in AXES), *(f"shear_{p}" for p in PLANES))
 _INERTIA = ("mass", *(f"com_{a}" for a in AXES), *_SHAPE)
 _LOAD = ("payload", *(f"payload_{a}" for a in AXES))

@@ -5,53 +5,17 @@ A kind is the word before the slash in "kp/left_elbow_joint" or "mass/torso_link
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 import numpy as np
 
-from gapless.errors import ModelError
+from gapless.parameters.contact_kinds import CONTACT_KINDS
 from gapless.parameters.holding import heaviest_load, strength
+from gapless.parameters.imu_kinds import IMU_KINDS
+from gapless.parameters.kind import JOINT, LINK, Kind, Reader, Sizer, around, number, times
 from gapless.robots import Payload, Robot
 from gapless.worlds.effects import IMU, Effects
 
-JOINT, LINK, WORLD = "joint", "link", "world"
 AXES = ("x", "y", "z")
 PLANES = ("xy", "xz", "yz")
-
-Reader = Callable[[Robot, Effects, str], float]
-"""The nominal figure at a place."""
-
-Sizer = Callable[[Robot, str, float], float]
-"""An expected size at a place (robot, place, nominal figure)."""
-
-
-@dataclass(frozen=True)
-class Kind:
-    """One kind of number.
-
-    Attributes:
-        name: the word.
-        unit: of the value.
-        place: "joint", "link" or "world": what the word after the slash names.
-        nominal: the figure before anything is known.
-        prior_std: expected error of that figure, 1 sigma.
-        lower: smallest value that makes sense.
-        upper: largest value that makes sense.
-        step: finite-difference step, as a share of the prior std, downwards where negative; a wide
-            one would take curvature for information about what cannot be told apart.
-        log: whether errors are ratios: half is as far off as twice.
-    """
-
-    name: str
-    unit: str
-    place: str
-    nominal: Reader
-    prior_std: Sizer
-    lower: Sizer
-    upper: Sizer
-    step: float = 0.002
-    log: bool = False
 
 
 def _of_joints(field: str) -> Reader:
@@ -64,18 +28,6 @@ def _of_effects(field: str) -> Reader:
         return float(values[robot.joints.index(joint)])
 
     return read
-
-
-def _number(value: float) -> Sizer:
-    return lambda *_: value
-
-
-def _around(reach: float) -> Sizer:
-    return lambda _, __, nominal: nominal + reach
-
-
-def _times(factor: float) -> Sizer:
-    return lambda _, __, nominal: factor * nominal
 
 
 def _usual(share: float, of: str = "kp") -> Sizer:
@@ -112,74 +64,36 @@ def _load_centre(axis: int) -> Reader:
     return read
 
 
-def _floor(robot: Robot, _: Effects, __: str) -> float:
-    if robot.mount != "free":
-        raise ModelError(
-            f"floor_friction has no place in {robot.name!r} mounted {robot.mount!r}: it meets no "
-            "floor; use mount 'free', or leave the parameter out"
-        )
-    return robot.floor.friction
-
-
-def _imu(field: str) -> Reader:
-    def read(robot: Robot, effects: Effects, _: str) -> float:
-        if robot.mount != "free":
-            raise ModelError(
-                f"{field} has no place in {robot.name!r} mounted {robot.mount!r}: its base does "
-                "not move; use mount 'free', or leave the parameter out"
-            )
-        return float(getattr(effects, field))
-
-    return read
-
-
-def _world_kinds() -> list[Kind]:
-    tilts = ("imu_roll", "imu_pitch")
-    return [
-        Kind(
-            *("floor_friction", "1", WORLD, _floor),
-            *(_number(0.3), _number(0.02), _number(3.0)),
-        ),
-        *(
-            Kind(
-                *(name, "rad" if name in tilts else "rad/s", WORLD, _imu(name)),
-                *(_number(0.02), _number(-0.3), _number(0.3)),
-            )
-            for name in IMU
-        ),
-    ]
-
-
 def _joint_kinds() -> list[Kind]:
     damping, dry = _usual(0.02), _usual(0.02, "strength")
     rotor = _usual(3e-4)
     return [
         Kind(
-            *("kp", "N·m/rad", JOINT, _of_joints("kp"), _times(0.3), _times(0.05), _times(20.0)),
+            *("kp", "N·m/rad", JOINT, _of_joints("kp"), times(0.3), times(0.05), times(20.0)),
             log=True,
         ),
-        Kind("kd", "N·m·s/rad", JOINT, _of_joints("kd"), damping, _number(0), _larger(damping, 20)),
+        Kind("kd", "N·m·s/rad", JOINT, _of_joints("kd"), damping, number(0), _larger(damping, 20)),
         Kind(
             *("armature", "kg·m²", JOINT, _of_joints("armature"), rotor),
-            *(_number(0.0), _larger(rotor, 30)),
+            *(number(0.0), _larger(rotor, 30)),
         ),
         Kind(
             *("damping", "N·m·s/rad", JOINT, _of_joints("damping"), damping),
-            *(_number(0.0), _larger(damping, 30)),
+            *(number(0.0), _larger(damping, 30)),
         ),
         Kind(
             *("frictionloss", "N·m", JOINT, _of_joints("frictionloss"), dry),
-            *(_number(0.0), _share_of_strength(0.5)),
+            *(number(0.0), _share_of_strength(0.5)),
         ),
         Kind(
-            *("effort", "N·m", JOINT, _of_joints("effort"), _times(0.3)),
-            *(_times(0.05), _times(5.0)),
+            *("effort", "N·m", JOINT, _of_joints("effort"), times(0.3)),
+            *(times(0.05), times(5.0)),
             # A limit that is not reached has no slope: it is looked for well below.
             step=-0.6,
             log=True,
         ),
         Kind(  # what a motor makes of the torque it was asked for: gains and limit alike
-            *("strength", "1", JOINT, lambda *_: 1.0, _number(0.3), _number(0.05), _number(5.0)),
+            *("strength", "1", JOINT, lambda *_: 1.0, number(0.3), number(0.05), number(5.0)),
             log=True,
         ),
     ]
@@ -187,7 +101,7 @@ def _joint_kinds() -> list[Kind]:
 
 def _effect_kinds() -> list[Kind]:
     dry, limit = _usual(0.02, "strength"), _share_of_strength(0.5)
-    zero = _number(0.0)
+    zero = number(0.0)
 
     def kind(
         name: str, unit: str, prior_std: Sizer, lower: Sizer, upper: Sizer, step: float = 0.002
@@ -196,15 +110,15 @@ def _effect_kinds() -> list[Kind]:
 
     return [
         # A delay acts smoothly only within a physics step.
-        kind("delay", "s", _number(0.01), zero, _number(0.15), step=0.05),
-        kind("encoder_bias", "rad", _number(0.05), _around(-0.5), _around(0.5)),
+        kind("delay", "s", number(0.01), zero, number(0.15), step=0.05),
+        kind("encoder_bias", "rad", number(0.05), around(-0.5), around(0.5)),
         kind("stribeck_torque", "N·m", dry, zero, limit),
-        kind("stribeck_speed", "rad/s", _number(0.1), _number(0.01), _number(2.0)),
-        kind("load_friction", "1", _number(0.1), zero, _number(0.9)),
+        kind("stribeck_speed", "rad/s", number(0.1), number(0.01), number(2.0)),
+        kind("load_friction", "1", number(0.1), zero, number(0.9)),
         # A motor can lose no more than its torque; what a load must overcome has no such end.
-        kind("backdrive_friction", "1", _number(0.1), _number(-0.9), _number(5.0)),
+        kind("backdrive_friction", "1", number(0.1), number(-0.9), number(5.0)),
         kind("quadratic_friction", "1/(N·m)", _per_strength(0.1), zero, _per_strength(2.0)),
-        kind("backlash", "rad", _number(0.01), zero, _number(0.2)),
+        kind("backlash", "rad", number(0.01), zero, number(0.2)),
         kind("compliance", "rad/(N·m)", _inverse_gain(0.1), zero, _inverse_gain(5.0), step=0.005),
     ]
 
@@ -223,13 +137,13 @@ def _inverse_gain(share: float) -> Sizer:
 def _link_kinds() -> list[Kind]:
     kinds = [
         Kind(
-            *("mass", "kg", LINK, lambda robot, _, link: robot.inertia(link).mass, _times(0.3)),
-            *(_times(0.05), lambda robot, link, m: m + _heaviest(robot, link, m)),
+            *("mass", "kg", LINK, lambda robot, _, link: robot.inertia(link).mass, times(0.3)),
+            *(times(0.05), lambda robot, link, m: m + _heaviest(robot, link, m)),
             log=True,
         ),
         Kind(
             *("payload", "kg", LINK, lambda robot, _, link: _carried(robot, link).mass),
-            *(lambda *at: 0.05 * _heaviest(*at), _number(0.0), _heaviest),
+            *(lambda *at: 0.05 * _heaviest(*at), number(0.0), _heaviest),
         ),
     ]
     for i, axis in enumerate(AXES):
@@ -237,18 +151,18 @@ def _link_kinds() -> list[Kind]:
             Kind(
                 *(f"com_{axis}", "m", LINK),
                 lambda robot, _, link, i=i: robot.inertia(link).com[i],
-                *(_number(0.03), _around(-0.3), _around(0.3)),
+                *(number(0.03), around(-0.3), around(0.3)),
             )
         )
         kinds.append(
             Kind(
                 *(f"payload_{axis}", "m", LINK, _load_centre(i)),
-                *(_number(0.1), _around(-0.5), _around(0.5)),
+                *(number(0.1), around(-0.5), around(0.5)),
             )
         )
     shapes = [*(f"stretch_{a}" for a in AXES), *(f"shear_{p}" for p in PLANES)]
     none: Reader = lambda *_: 0.0  # noqa: E731
-    kinds += [Kind(s, "1", LINK, none, _number(0.3), _number(-2.0), _number(2.0)) for s in shapes]
+    kinds += [Kind(s, "1", LINK, none, number(0.3), number(-2.0), number(2.0)) for s in shapes]
     return kinds
 
 
@@ -258,7 +172,8 @@ KINDS: dict[str, Kind] = {
         *_joint_kinds(),
         *_effect_kinds(),
         *_link_kinds(),
-        *_world_kinds(),
+        *CONTACT_KINDS,
+        *IMU_KINDS,
     ]
 }
 """Every kind by its word."""

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from gapless.errors import GaplessError
-from gapless.parameters.kinds import JOINT, KINDS
+from gapless.parameters.kind import JOINT
+from gapless.parameters.kinds import KINDS
 
 
 @dataclass(frozen=True)

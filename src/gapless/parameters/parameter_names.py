@@ -9,7 +9,9 @@ from fnmatch import fnmatchcase
 import numpy as np
 
 from gapless.errors import GaplessError, unknown
-from gapless.parameters.kinds import AXES, JOINT, KINDS, LINK, PLANES, Kind
+from gapless.parameters.contact_kinds import refuse_without_floor
+from gapless.parameters.kind import JOINT, LINK, Kind
+from gapless.parameters.kinds import AXES, KINDS, PLANES
 from gapless.parameters.motors import motor_of
 from gapless.parameters.parameter import Parameter
 from gapless.robots import Robot
@@ -63,6 +65,7 @@ def parameters_of(
     wanted = [name for one in typed for name in SETS.get(one, (one,))]
     effects = effects or Effects()
     found = [parameter for name in wanted for parameter in _named(robot, effects, name)]
+    refuse_without_floor(robot, {parameter.kind for parameter in found})
     if not found:
         raise GaplessError("no parameter is named; expected names such as 'kp' or 'frictionloss'")
     unique = {parameter.name: parameter for parameter in found}

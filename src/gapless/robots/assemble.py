@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gapless.robots import build
-from gapless.robots.inertia import Floor
-from gapless.robots.rotations import rotate
+from gapless.robots.inertia import Floor, Pose
+from gapless.robots.rotations import mul, rotate
 from gapless.robots.support_shapes import SupportShape, floor_shapes
 from gapless.robots.tree import Tree
 
@@ -31,8 +31,9 @@ def assemble(robot: Robot) -> mujoco.MjSpec:
     build.add_actuators(spec, robot.joints)
     build.set_inertias(spec, robot.inertias, robot.payloads)
     build.set_contacts(spec, robot.self_collision)
-    if robot.mount == "free":
-        build.add_floor(spec, robot.floor)
+    build.move_shapes(spec, robot.soles)
+    if robot.meets_floor:
+        build.add_floor(spec, robot.floor, _floor_pose(spec, robot))
     build.add_home(spec, robot.joints, np.array([0.0, 0.0, robot.standing_height]))
     return spec
 
@@ -50,6 +51,23 @@ def tree_spec(robot: Robot, tree: Tree) -> mujoco.MjSpec:
     return spec
 
 
+def _floor_pose(spec: mujoco.MjSpec, robot: Robot) -> Pose:
+    if robot.mount == "free":
+        return np.zeros(3), robot.floor.quat_wxyz
+    return held_floor(build.compile_spec(spec), robot)
+
+
+def held_floor(model: mujoco.MjModel, robot: Robot) -> Pose:
+    """Where the plane is that a held robot meets: stated in the frame of the link that is held."""
+    import mujoco
+
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    held = data.body(robot.root if robot.mount == "fixed" else robot.mount)
+    pos, quat = robot.floor.pose
+    return held.xpos + rotate(held.xquat, pos), mul(held.xquat, quat)
+
+
 def home_pose(robot: Robot, link: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Where a link is while the robot stands upright in its default pose."""
     from gapless.robots.kinematics import Kinematics
@@ -63,11 +81,12 @@ def home_pose(robot: Robot, link: str) -> tuple[tuple[float, ...], tuple[float, 
 def standing_height(robot: Robot) -> float:
     """Height of the root, upright in the default pose: as it was given, or where the shapes say.
 
-    On a slope it is never lower than the shapes say, whatever was given.
+    On a slope a free robot is never lower than the shapes say, whatever was given.
     """
     if robot.height is None:
         return _touching_height(robot)
-    return max(robot.height, _touching_height(robot)) if robot.floor.slope else robot.height
+    sloped = robot.mount == "free" and robot.floor.slope
+    return max(robot.height, _touching_height(robot)) if sloped else robot.height
 
 
 def _touching_height(robot: Robot) -> float:
@@ -78,7 +97,8 @@ def _touching_height(robot: Robot) -> float:
     data = mujoco.MjData(model)
     mujoco.mj_resetDataKeyframe(model, data, model.key(build.HOME).id)
     mujoco.mj_kinematics(model, data)
-    up = rotate(robot.floor.quat_wxyz, np.array([0.0, 0.0, 1.0]))
+    floor = robot.floor if robot.mount == "free" else Floor()
+    up = rotate(floor.quat_wxyz, np.array([0.0, 0.0, 1.0]))
     bottoms = (_bottom(data, shape, up) for shape in floor_shapes(model))
     return -min(bottoms, default=0.0) / up[2]
 

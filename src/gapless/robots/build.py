@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gapless.errors import ModelError
-from gapless.robots.inertia import Floor, Inertia
+from gapless.robots.inertia import Floor, Inertia, Pose
 from gapless.robots.joints import Joints
 from gapless.robots.payload import Payload
 from gapless.robots.rotations import rotate
@@ -92,23 +92,37 @@ def set_contacts(spec: mujoco.MjSpec, self_collision: bool) -> None:
             geom.contype, geom.conaffinity = int(self_collision), 1
 
 
-def add_floor(spec: mujoco.MjSpec, floor: Floor) -> None:
-    """A plane through the origin, and steps, whose figures alone decide the contact's."""
+def move_shapes(spec: mujoco.MjSpec, soles: Mapping[str, tuple[float, float]]) -> None:
+    """Move what links touch things with along x and z of their frames."""
+    for link, (x, z) in soles.items():
+        moved = np.array([x, 0.0, z])
+        for geom in spec.body(link).geoms:
+            if not (geom.contype or geom.conaffinity):
+                continue
+            if np.isnan(geom.fromto).any():
+                geom.pos = geom.pos + moved
+            else:  # stated by its ends
+                geom.fromto = geom.fromto + np.tile(moved, 2)
+
+
+def add_floor(spec: mujoco.MjSpec, floor: Floor, pose: Pose) -> None:
+    """A plane at a pose, and steps, whose figures alone decide the contact's."""
     import mujoco
 
+    pos, quat = pose
     same: dict[str, Any] = {
         "friction": [floor.friction, 0.005, 0.0001],
         "solref": [floor.softness, 1.0],
         "contype": 1,
         "conaffinity": 0,
         "priority": 1,
-        "quat": floor.quat_wxyz,
+        "quat": quat,
     }
     plane, box = mujoco.mjtGeom.mjGEOM_PLANE, mujoco.mjtGeom.mjGEOM_BOX
-    spec.worldbody.add_geom(name=FLOOR, type=plane, size=[0, 0, 1], **same)
+    spec.worldbody.add_geom(name=FLOOR, type=plane, size=[0, 0, 1], pos=pos, **same)
     for k, name in enumerate(floor_geoms(floor)[1:]):
         size, centre = _step(floor, k)
-        at = rotate(floor.quat_wxyz, centre)
+        at = pos + rotate(quat, centre)
         spec.worldbody.add_geom(name=name, type=box, size=size, pos=at, **same)
 
 

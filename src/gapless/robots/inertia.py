@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from gapless.errors import ModelError
 from gapless.robots.rotations import about
+
+Pose = tuple[np.ndarray, np.ndarray]
+"""Position and wxyz orientation."""
 
 STEEPEST = 1.0
 """No floor is steeper, rad: nothing stands on it."""
@@ -62,7 +65,10 @@ class Inertia:
 
 @dataclass(frozen=True)
 class Floor:
-    """What the feet meet: a plane through the origin, and a staircase on it.
+    """What the robot meets: a plane, and a staircase on it.
+
+    The plane of a free robot passes through the world's origin. That of a robot which is held (its
+    table) is stated in the frame of the held link, by its height; there is none without.
 
     Attributes:
         friction: Coulomb coefficient of the contact.
@@ -71,6 +77,7 @@ class Floor:
         slope_heading: horizontal direction in which it rises, rad from x towards y.
         step_height: rise of each step of a staircase in front of the robot, m; 0 is none.
         step_depth: length of each step along x, m.
+        height: of the plane along z of the link that is held, m; None is no plane there.
     """
 
     friction: float = 1.0
@@ -79,6 +86,7 @@ class Floor:
     slope_heading: float = 0.0
     step_height: float = 0.0
     step_depth: float = 0.3
+    height: float | None = None
 
     def __post_init__(self) -> None:
         if not (0 <= self.friction < np.inf and 0 < self.softness < np.inf):
@@ -87,18 +95,37 @@ class Floor:
             raise ModelError(f"{self} is no floor: expected a slope within {STEEPEST} rad")
         if not (0 <= self.step_height < np.inf and 0 < self.step_depth < np.inf):
             raise ModelError(f"{self} is no floor: expected step_height >= 0 and step_depth > 0")
+        if not np.isfinite(self.height or 0.0):
+            raise ModelError(f"{self} is no floor: expected a finite height, or none")
 
     @property
     def shape(self) -> dict[str, float]:
         """The figures of its shape that matter; none for a level plane."""
         sloped = ("slope", "slope_heading") if self.slope else ()
         stepped = ("step_height", "step_depth") if self.step_height else ()
-        return {name: float(getattr(self, name)) for name in (*sloped, *stepped)}
+        placed = () if self.height is None else ("height",)
+        return {name: float(getattr(self, name)) for name in (*sloped, *stepped, *placed)}
 
     @property
     def figures(self) -> dict[str, float]:
         """All that decides contacts, by name."""
         return {"friction": self.friction, "softness": self.softness, **self.shape}
+
+    @property
+    def tilt(self) -> tuple[float, float]:
+        """Angles by which it rises along x and along y, rad."""
+        along = self.slope * np.cos(self.slope_heading), self.slope * np.sin(self.slope_heading)
+        return float(along[0]), float(along[1])
+
+    def tilted(self, along_x: float, along_y: float) -> Floor:
+        """The same, rising by these angles along x and along y."""
+        heading = float(np.arctan2(along_y, along_x))
+        return replace(self, slope=float(np.hypot(along_x, along_y)), slope_heading=heading)
+
+    @property
+    def pose(self) -> Pose:
+        """Of the plane, in the frame that it is stated in."""
+        return np.array([0.0, 0.0, self.height or 0.0]), self.quat_wxyz
 
     @property
     def quat_wxyz(self) -> np.ndarray:

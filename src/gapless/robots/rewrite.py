@@ -1,7 +1,7 @@
 """A compiled model with another robot's figures: as compiling it anew, in a hundredth of the time.
 
-Only figures may differ (gains, friction, armature, limits of torque, inertias, loads, friction and
-softness of the floor), not what there is: joints, links, mount, locks and the floor's shape.
+Only figures may differ (gains, friction, armature, limits of torque, inertias, loads, the floor's
+friction, softness, height and slope, soles), not what there is: joints, links, mount, locks, steps.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gapless.errors import ModelError
-from gapless.robots.build import floor_geoms, loaded_inertias, principal
+from gapless.robots.assemble import held_floor
+from gapless.robots.build import FLOOR, floor_geoms, loaded_inertias, principal
 from gapless.robots.inertia import Inertia
 
 if TYPE_CHECKING:
@@ -53,13 +54,21 @@ class Rewriter:
         self._write_joints(model, robot)
         for link, inertia in self._inertias(robot).items():
             _write_inertia(model, model.body(link).id, inertia)
-        if robot.mount == "free":
-            floor = [model.geom(name).id for name in floor_geoms(robot.floor)]
-            model.geom_friction[floor, 0] = robot.floor.friction
-            model.geom_solref[floor, 0] = robot.floor.softness
+        if robot.meets_floor:
+            self._write_floor(model, robot)
         mujoco.mj_setConst(model, self._data)
         model.stat.meaninertia = self._mean_inertia(model)
         return model
+
+    def _write_floor(self, model: mujoco.MjModel, robot: Robot) -> None:
+        floor = [model.geom(name).id for name in floor_geoms(robot.floor)]
+        model.geom_friction[floor, 0] = robot.floor.friction
+        model.geom_solref[floor, 0] = robot.floor.softness
+        if robot.floor.shape != self._robot.floor.shape:
+            plane = model.geom(FLOOR).id
+            model.geom_pos[plane], model.geom_quat[plane] = held_floor(self.compiled, robot)
+            # The compiler notes where a geom's frame is its body's own; it no longer is.
+            model.geom_sameframe[plane] = 0
 
     def _mean_inertia(self, model: mujoco.MjModel) -> float:
         """What the solver's tolerance is relative to; mj_setConst leaves it as it was."""
@@ -72,7 +81,7 @@ class Rewriter:
     def _check(self, robot: Robot) -> None:
         same = robot.body is self._robot.body and robot.joints.names == self._robot.joints.names
         differing = [k for k in _STRUCTURE if getattr(robot, k) != getattr(self._robot, k)]
-        if robot.floor.shape != self._robot.floor.shape:
+        if _built(robot) != _built(self._robot):
             differing.append("the shape of the floor")
         if not same or differing:
             what = ", ".join(differing) or "the tree or the joints"
@@ -83,10 +92,16 @@ class Rewriter:
 
     def _needs_compiling(self, robot: Robot) -> bool:
         """What the compiler proved of a link may no longer hold: a diagonal mass matrix, and
-        the boxes around several shapes, which are placed relative to its centre of mass."""
+        the boxes around several shapes, which are placed relative to its centre of mass. Where
+        shapes, steps or a slope move, a free robot also stands at another height."""
+        moved = robot.floor.shape != self._robot.floor.shape
+        if robot.soles != self._robot.soles or (
+            moved and (robot.mount == "free" or robot.floor.step_height)
+        ):
+            return True
         touched = [self.compiled.body(link).id for link in self._inertias(robot)]
         boxed = self.compiled.body_bvhnum[touched] > 1
-        collides = robot.mount == "free" or robot.self_collision
+        collides = robot.meets_floor or robot.self_collision
         return bool(self.compiled.body_simple[touched].any() or (collides and boxed.any()))
 
     def _inertias(self, robot: Robot) -> dict[str, Inertia]:
@@ -112,6 +127,11 @@ class Rewriter:
         model.actuator_forcelimited[:] = limited
         reach = np.where(limited, joints.effort, 0.0)
         model.actuator_forcerange[:] = np.stack([-reach, reach], axis=1)
+
+
+def _built(robot: Robot) -> tuple[str, ...]:
+    """The geoms of its floor."""
+    return floor_geoms(robot.floor) if robot.meets_floor else ()
 
 
 def _write_inertia(model: mujoco.MjModel, body: int, inertia: Inertia) -> None:

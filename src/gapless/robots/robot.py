@@ -49,7 +49,10 @@ class Robot:
         payloads: loads by link.
         inertias: inertias by link, where they differ from the body's own figures.
         gain_errors: factors of kp and kd by joint: what the drives make of gains a log states.
-        floor: what a free robot stands on.
+        floor: what a free robot stands on; of one that is held, what it touches, if a height is
+            stated.
+        soles: how far along x and z the shapes of links that touch things are from where the body
+            has them, m, in the link's frame.
         locked: joints welded at an angle, rad; they are not in `joints`.
         self_collision: whether links collide with each other.
         height: z of the root in the default pose; None is found from the shapes.
@@ -75,6 +78,7 @@ class Robot:
     inertias: dict[str, Inertia] = field(default_factory=dict)
     gain_errors: dict[str, tuple[float, float]] = field(default_factory=dict)
     floor: Floor = field(default_factory=Floor)
+    soles: dict[str, tuple[float, float]] = field(default_factory=dict)
     locked: dict[str, float] = field(default_factory=dict)
     self_collision: bool = False
     height: float | None = None
@@ -133,6 +137,11 @@ class Robot:
         """Names of all links; payloads are not links."""
         return self.body.names
 
+    @property
+    def meets_floor(self) -> bool:
+        """Whether there is a floor in its world: under a free robot always, else where stated."""
+        return self.mount == "free" or self.floor.height is not None
+
     @cached_property
     def standing_height(self) -> float:
         """z of the root at which the feet just touch the floor in the default pose."""
@@ -180,8 +189,14 @@ class Robot:
         return calibration.apply(self)[0]
 
     def with_floor(self, floor: Floor) -> Robot:
-        """Stand on another floor."""
+        """Stand on, or touch, another floor."""
         return replace(self, floor=floor)
+
+    def with_soles(self, soles: Mapping[str, tuple[float, float]]) -> Robot:
+        """Move the contact shapes of some links along x and z of their frames, m."""
+        for link in soles:
+            self.check_link(link)
+        return replace(self, soles=self.soles | dict(soles))
 
     def inertia(self, link: str) -> Inertia:
         """Mass, centre of mass and moments of a link, without its load."""
@@ -264,6 +279,7 @@ class Robot:
             "inertias": {link: asdict(inertia) for link, inertia in self.inertias.items()},
             "floor": self.floor.figures,
             "gain_errors": self.gain_errors,
+            **({"soles": self.soles} if self.soles else {}),
             **{
                 k: getattr(self, k) for k in ("root", "mount", "locked", "height", "self_collision")
             },

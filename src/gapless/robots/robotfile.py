@@ -10,6 +10,8 @@ motor_3 = { joint = "left_knee_joint", sign = -1, offset = 0.1 }
 left_knee_joint = 0.3
 [end_effectors]
 tool = { body = "hand", offset = [0, 0, 0.1] }
+[floor]                      # what a robot that is held may touch: its table; also friction,
+height = -0.05               # softness, tilt_x, tilt_y
 """
 
 from __future__ import annotations
@@ -27,7 +29,15 @@ from gapless.robots.builtin import expand
 from gapless.robots.drives import NeedsOptionsError
 from gapless.robots.joints import Joints
 from gapless.robots.mjcf import read_mjcf
-from gapless.robots.robotfile_entries import FIGURES, alias, point, wrong_entries, wrong_names
+from gapless.robots.robotfile_entries import (
+    FIGURES,
+    alias,
+    floor,
+    point,
+    wrong_entries,
+    wrong_floor,
+    wrong_names,
+)
 from gapless.robots.urdf import read_urdf
 
 READERS = {".xml": read_mjcf, ".mjcf": read_mjcf, ".urdf": read_urdf}
@@ -52,7 +62,8 @@ def read_robot_file(path: Path) -> dict[str, Any]:
         ModelError: it names joints or links that the model lacks; all are listed.
     """
     table = _parse(path)
-    _refuse(FormatError, path, wrong_entries(table, path, tuple(READERS)))
+    wrong = [*wrong_entries(table, path, tuple(READERS)), *wrong_floor(table.get("floor"))]
+    _refuse(FormatError, path, wrong)
     model = path.parent / table["model"]
     read = partial(READERS[model.suffix.lower()], model, **_source(table, path))
     bare = read(gains={"*": (1.0, 0.0)}, unactuated="passive")
@@ -102,6 +113,7 @@ def _fields(table: Mapping[str, Any], joints: Joints, links: tuple[str, ...]) ->
     figures = {key: _by_joint(table[key], joints.names) for key in FIGURES if key in table}
     return {
         **{key: table[key] for key in FIELDS if key in table},
+        **({"floor": floor(table["floor"])} if "floor" in table else {}),
         "joints": joints.with_values(**figures),
         "aliases": {k: alias(v) for k, v in used["aliases"].items()},
         "end_effectors": tuple(point(k, v) for k, v in used["end_effectors"].items()),

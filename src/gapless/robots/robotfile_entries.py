@@ -8,7 +8,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from gapless.errors import nearest
+from gapless.errors import ModelError, nearest
+from gapless.robots.inertia import Floor
 from gapless.robots.joints import Alias, TrackingPoint
 
 PLAIN: dict[str, Any] = {
@@ -28,8 +29,11 @@ SECTIONS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "end_effectors": ('"link" or {body = "...", offset = [x, y, z]}', lambda v: point("", v)),
     "link_groups": ("a list of links or patterns", lambda v: _names(v)),
     "joint_groups": ("a list of joints or patterns", lambda v: _names(v)),
+    "floor": ("a number", lambda v: _numbers([v], 1)),
 }
 """Section -> what its values look like, and what reads one or raises."""
+FLOOR = ("height", "tilt_x", "tilt_y", "friction", "softness")
+"""Figures of the section [floor]."""
 
 
 def wrong_entries(table: Mapping[str, Any], path: Path, suffixes: tuple[str, ...]) -> Iterator[str]:
@@ -72,6 +76,29 @@ def _wrong_section(key: str, section: Any) -> Iterator[str]:
             read(value)
         except (TypeError, ValueError):
             yield f"{key}.{name} is {value!r}; it must be {expected}"
+
+
+def wrong_floor(section: Any) -> Iterator[str]:
+    """Figures that no floor has, and values that none can have."""
+    if not isinstance(section, dict):
+        return
+    unknown = [key for key in section if key not in FLOOR]
+    yield from (
+        f"floor: unknown figure {key!r}.{nearest(key, FLOOR)} Known: {', '.join(FLOOR)}"
+        for key in unknown
+    )
+    if not unknown and all(type(v) in (int, float) for v in section.values()):
+        try:
+            floor(section)
+        except ModelError as error:
+            yield f"floor: {error}"
+
+
+def floor(section: Mapping[str, float]) -> Floor:
+    """Read what the robot stands on or touches."""
+    figures = {key: float(value) for key, value in section.items()}
+    x, y = figures.pop("tilt_x", 0.0), figures.pop("tilt_y", 0.0)
+    return Floor(**figures).tilted(x, y)
 
 
 def wrong_names(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import mujoco
 import numpy as np
 import pytest
 
 from gapless.motions.excitation import multisine
 from gapless.recordings.conditions import Conditions
-from gapless.robots import Payload, Robot
+from gapless.robots import Floor, Payload, Robot
 from gapless.worlds import Effects, MujocoWorld, State, Trajectory
 
 pytest.importorskip("sapien", reason="needs the extra: pip install 'gapless[physx]'")
@@ -160,3 +161,29 @@ def test_floor_friction_is_the_models() -> None:
     mujoco, physx = both(robot, seconds=0.2, start=start)
     went = [float(w.base_pos[0, -1, 0]) for w in (mujoco, physx)]  # type: ignore[index]
     assert went[1] == pytest.approx(went[0], abs=0.01)
+
+
+@pytest.mark.parametrize("tilt", [(0.0, 0.0), (0.05, -0.1)])
+def test_an_arm_rests_on_its_table(tilt: tuple[float, float]) -> None:
+    """Sent below the plane, it stays on it in both engines; without one it goes through."""
+    arm = Robot.load("so101", mount="fixed")
+    table = arm.with_floor(Floor(height=-0.05).tilted(*tilt))
+    model = table.model()
+    targets = np.tile(arm.joints.default, (1, 150, 1))
+    targets[:, 30:, 1] = 0.9  # the shoulder, down
+    for kind in (MujocoWorld, PhysxWorld):
+        deep = [
+            deepest(model, world.rollout(world.home(), targets).q[0, -1])
+            for world in (kind(table), kind(arm))
+        ]
+        assert -0.002 < deep[0] < 0.001
+        assert deep[1] < -0.02
+
+
+def deepest(model: mujoco.MjModel, q: np.ndarray) -> float:
+    """Distance of an arm's lowest point from its table, m; 0.001 where they do not touch."""
+    data = mujoco.MjData(model)
+    model.geom_margin[:] = 0.001
+    data.qpos[:] = q
+    mujoco.mj_forward(model, data)
+    return float(data.contact.dist.min(initial=0.001))

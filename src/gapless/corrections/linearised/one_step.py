@@ -72,8 +72,8 @@ def _smooth(recording: Recording, half: int) -> Recording:
 
 def why_not_dynamics(world: World) -> str:
     """Why the equation of motion alone cannot give torques in a world; empty where it can."""
-    if world.robot.mount == "free":
-        return f"{world.robot.name!r} stands free, and the floor's forces are not recorded"
+    if world.robot.meets_floor:
+        return f"{world.robot.name!r} meets a floor, whose forces are not recorded"
     if not isinstance(world, EngineWorld):
         return f"a {type(world).__name__} does not tell its actuators' law"
     if world.effects.needs_torque:

@@ -89,6 +89,7 @@ def _require_plain(robot: Robot, model: mujoco.MjModel) -> None:
     found = {
         "a base that moves freely": model.nv != len(robot.joints.names),
         "links that collide with each other": robot.self_collision,
+        "a floor that it meets": robot.meets_floor,
         "equality constraints": model.neq > 0,
         "tendons": model.ntendon > 0,
         "joint springs": bool(np.any(model.jnt_stiffness)),

@@ -11,6 +11,7 @@ from gapless.errors import unknown
 from gapless.identification.calibration import Calibration
 from gapless.identification.plans.fit_checkpoint import FitCheckpoint
 from gapless.identification.plans.fitting import Fit, fit
+from gapless.identification.plans.resting_surface import RestingSurface
 from gapless.identification.problem.posing import problem_of
 from gapless.identification.problem.problem import Slopes
 from gapless.identification.settings import IdentifySettings, matches
@@ -33,6 +34,8 @@ class Fitter:
         checkpoint: keeps how far each stage is.
         watch: told the same.
         fold: put before the names of stages, where a plan is followed several times.
+        surface: that what is fitted shows the robot to rest on; where its height is looked for,
+            landings on it are fitted beside the windows that are spread evenly.
     """
 
     robot: Robot
@@ -40,6 +43,7 @@ class Fitter:
     checkpoint: FitCheckpoint
     watch: Watch | None
     fold: str = ""
+    surface: RestingSurface | None = None
 
     def without(self, motion: str) -> Fitter:
         """The same for recordings that lack a motion."""
@@ -69,7 +73,9 @@ class Fitter:
     ) -> Fit:
         """Fit parameters to recordings in a world, from these values or as the settings say."""
         settings = self.settings
-        problem = problem_of(settings, recordings, world, self.parameters(world, parameters))
+        wanted = self.parameters(world, parameters)
+        also = self._landings(recordings[0].rate, wanted)
+        problem = problem_of(settings, recordings, world, wanted, also)
         begin = None if start is None else problem.z_of(np.array(start))
         if start is None and settings.begin == "torque":
             begin = problem.z_of(values_from_torque(recordings, world.robot, problem.parameters))
@@ -85,6 +91,13 @@ class Fitter:
             free_starts=settings.starts == "free",
             known=known,
         )
+
+    def _landings(self, rate: float, wanted: Sequence[Parameter]) -> list[tuple[int, int]]:
+        horizon = self.settings.horizon
+        sought = any(p.kind == "floor_height" for p in wanted)
+        if self.surface is None or not sought or isinstance(horizon, str):
+            return []
+        return self.surface.landings(round(horizon * rate / 2), 1 + self.settings.windows // 4)
 
     def parameters(
         self, world: MujocoWorld, names: str | Sequence[str] | Sequence[Parameter]

@@ -2,44 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
 from gapless.errors import GaplessError
 from gapless.identification.calibration import Calibration
-from gapless.identification.estimate import nominal_figures
 from gapless.identification.plans.fitter import Fitter
+from gapless.identification.plans.resting_surface import resting_surface
+from gapless.identification.plans.rung_fits import Foothold, Names, fit_rung
 from gapless.identification.plans.rungs import Rung, rungs_for
-from gapless.identification.problem.problem import Slopes
 from gapless.measurement.judge import replay_error
 from gapless.measurement.spans import FULL, Horizon
-from gapless.parameters import Parameter
 from gapless.progress import Progress
 from gapless.recordings.recording import Recordings
 from gapless.recordings.split import Fold, Split
-from gapless.robots import Robot
 from gapless.verdict import LEAST_GAIN
-from gapless.worlds.effects import Effects
 
 AUTO = "auto"
 """The name that people type for the set that a ladder finds."""
-
-QUICK = {"tolerance": 5e-3, "iterations": 8}
-"""A rung is fitted until a step lowers its cost by less than this share, or for so many steps."""
 
 WINDOWS = 96
 """Replays of all choosing motions together by which a rung is judged."""
 
 LAST = "all together"
 """The last fit: careful, and with nothing new."""
-
-WITHIN = 0.5
-"""How much joints of a kind differ, as a share of what is unknown of the kind."""
-
-Names = Mapping[str, tuple[str, ...]]
-"""Kind -> the parameters of that kind that are free."""
 
 
 @dataclass(frozen=True)
@@ -66,14 +54,6 @@ class Step:
         return 1 - float(np.mean(shares)) if shares else 0.0
 
 
-@dataclass(frozen=True)
-class Foothold:
-    """Where a fold stands on the ladder: what it found, and the slopes there."""
-
-    calibration: Calibration | None = None
-    slopes: Slopes = field(default_factory=dict, repr=False)
-
-
 class Ladder:
     """Climbs on every fold at once: a rung is kept where it helps what its fold did not see.
 
@@ -84,9 +64,13 @@ class Ladder:
     """
 
     def __init__(self, fitter: Fitter, split: Split) -> None:
-        self.fitter, self.split = fitter, split
-        self.rungs = rungs_for(fitter.robot, list(split.learn))
+        self.fitter, self.split = _on_surface(fitter, split.learn), split
+        self.rungs = rungs_for(fitter.robot, list(split.learn), self.fitter.surface)
         self.folds = list(split.folds) or [Fold(split.learn, ())]
+        self.fitters = [self.fitter]
+        if split.cross_validated:  # what a fold does not see must not say where a surface is
+            pairs = zip(split.motions["learn"], self.folds, strict=True)
+            self.fitters = [_on_surface(fitter.without(m), fold.learn) for m, fold in pairs]
         horizon = fitter.settings.horizon
         longer: Horizon = FULL
         if fitter.robot.mount == "free" and not isinstance(horizon, str):
@@ -120,7 +104,12 @@ class Ladder:
             step, last = self._polished(names, below, here)
             steps.append(step)
             whole = last if step.kept else whole
-        whole = replace(whole, made_by={**whole.made_by, "ladder": [asdict(s) for s in steps]})
+        surface = self.fitter.surface
+        whole = replace(
+            whole,
+            notes=(*whole.notes, *([surface.note] if surface else [])),
+            made_by={**whole.made_by, "ladder": [asdict(s) for s in steps]},
+        )
         folds = tuple(f.calibration for f in below if f.calibration)
         return whole, folds if self.split.cross_validated else ()
 
@@ -160,10 +149,9 @@ class Ladder:
 
     def _fitted(self, rung: Rung, names: Names, below: Sequence[Foothold]) -> list[Foothold]:
         """The rung on every fold."""
-        labels = self.split.motions["learn"] if self.split.cross_validated else ("",)
         return [
-            _fit(self.fitter.without(m) if m else self.fitter, fold.learn, rung, names, start)
-            for m, fold, start in zip(labels, self.folds, below, strict=True)
+            fit_rung(fitter, fold.learn, rung, names, start)
+            for fitter, fold, start in zip(self.fitters, self.folds, below, strict=True)
         ]
 
     def _whole(self, rungs: Sequence[Rung], below: Sequence[Foothold]) -> Calibration:
@@ -171,7 +159,7 @@ class Ladder:
         names: Names = {}
         here = Foothold() if self.split.cross_validated else below[0]
         for rung in rungs if self.split.cross_validated else ():
-            here = _fit(self.fitter, self.split.learn, rung, names, here)
+            here = fit_rung(self.fitter, self.split.learn, rung, names, here)
             names = rung.on(names)
         assert here.calibration is not None
         return here.calibration
@@ -180,7 +168,7 @@ class Ladder:
         self, names: Names, below: Sequence[Foothold], here: Step
     ) -> tuple[Step, Calibration]:
         """A last, careful fit of what was kept; it must not be worse than the quick ones."""
-        last = _fit(self.fitter, self.split.learn, Rung(LAST, {}), names, below[0], True)
+        last = fit_rung(self.fitter, self.split.learn, Rung(LAST, {}), names, below[0], True)
         assert last.calibration is not None
         step = Step(LAST, len(last.calibration.estimates), self._errors([last]))
         gain = step.gain_over(here)
@@ -203,72 +191,6 @@ class Ladder:
         return replay_error(clips, fitter.world(clips[0].rate, *robot), horizon, windows)
 
 
-def _quick(fitter: Fitter) -> Fitter:
-    """The same, done with a fit a little earlier: a ladder has many."""
-    settings = fitter.settings
-    if settings.optimiser != "gauss-newton":
-        return fitter
-    options = {**QUICK, **settings.options}
-    return replace(fitter, settings=replace(settings, options=options))
-
-
-def _fit(
-    fitter: Fitter,
-    learn: Recordings,
-    rung: Rung,
-    names: Names,
-    below: Foothold,
-    careful: bool = False,
-) -> Foothold:
-    """A rung's parameters, from where the rung below left them."""
-    clips = list(learn)
-    world = fitter.world(clips[0].rate)
-    typed = [name for of_kind in rung.on(names).values() for name in of_kind]
-    parameters = fitter.parameters(world, typed)
-    values: list[float] | None = None
-    if below.calibration is not None:
-        parameters, values = _from_below(parameters, below.calibration, fitter.robot)
-    found = (fitter if careful else _quick(fitter)).fit(
-        clips,
-        world,
-        parameters,
-        stage=rung.name,
-        quick_start=values is None,
-        start=values,
-        known=None if careful or values is None else below.slopes,
-    )
-    return Foothold(fitter.described(found), found.slopes)
-
-
-def _from_below(
-    parameters: Sequence[Parameter], below: Calibration, robot: Robot
-) -> tuple[list[Parameter], list[float]]:
-    """Where to begin; a joint that shared its number before is expected near the shared one."""
-    known, figures = {e.name: e.parameter for e in below.estimates}, _figures(below)
-    found, values = [], []
-    for p, own in zip(parameters, nominal_figures(robot, Effects(), parameters), strict=True):
-        at = [
-            figures[p.kind, place] / (nominal if p.factor else 1.0)
-            for place, nominal in zip(p.places or ("",), own, strict=True)
-            if (p.kind, place) in figures
-        ]
-        value = min(max(float(np.mean(at)) if at else p.prior, p.lower), p.upper)
-        freed = bool(at) and p.name not in known
-        found.append(_expected_near(p, value) if freed else known.get(p.name, p))
-        values.append(value)
-    return found, values
-
-
-def _expected_near(parameter: Parameter, value: float) -> Parameter:
-    ratio = WITHIN * (value / parameter.prior if parameter.log else 1.0)
-    std, step = ratio * parameter.prior_std, ratio * parameter.step
-    return replace(parameter, prior=value, prior_std=std, step=step)
-
-
-def _figures(calibration: Calibration) -> dict[tuple[str, str], float]:
-    """(Kind, place) -> the number there."""
-    found = {}
-    for e in calibration.estimates:
-        for place, own in zip(e.parameter.places or ("",), e.nominal, strict=True):
-            found[e.parameter.kind, place] = e.value * own if e.parameter.factor else e.value
-    return found
+def _on_surface(fitter: Fitter, learn: Recordings) -> Fitter:
+    """The same, told what the recordings show the robot to rest on."""
+    return replace(fitter, surface=resting_surface(fitter.robot, list(learn)))

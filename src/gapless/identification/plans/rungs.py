@@ -7,10 +7,11 @@ nothing else has to. Later rungs free more; each is kept only where it helps.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from gapless.identification.plans.resting_surface import RestingSurface
 from gapless.recordings.recording import Recording
 from gapless.robots import Robot
 from gapless.worlds.effects import IMU
@@ -25,18 +26,28 @@ class Rung:
     Attributes:
         name: for people.
         adds: kind -> parameters of it; they replace what an earlier rung had of that kind.
+        alone: whether it is fitted with all else as the rung below left it.
     """
 
     name: str
     adds: Mapping[str, tuple[str, ...]]
+    alone: bool = False
 
     def on(self, below: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
         """Kind -> parameters, with those of the rungs below."""
         return {**below, **self.adds}
 
 
-def rungs_for(robot: Robot, recordings: Sequence[Recording]) -> tuple[Rung, ...]:
-    """The ladder that suits a robot and what was recorded of it."""
+def rungs_for(
+    robot: Robot, recordings: Sequence[Recording], surface: RestingSurface | None = None
+) -> tuple[Rung, ...]:
+    """The ladder that suits a robot and what was recorded of it.
+
+    Args:
+        robot: the nominal one.
+        recordings: what teaches.
+        surface: that they show the robot to rest on, if any.
+    """
     loaded = stated_loads(recordings)
     # Loads bring motors to their limits, which a motor's strength scales with its gains.
     gain = "strength" if loaded else "kp"
@@ -50,6 +61,8 @@ def rungs_for(robot: Robot, recordings: Sequence[Recording]) -> tuple[Rung, ...]
         *first,
         # A tilted IMU starts every replay with a robot that leans: before joints answer for it.
         *([_rung("IMU", *sensed)] if (sensed := _sensed(robot, recordings)) else []),
+        # Early: what a surface holds, no later rung must explain by friction or wrong zeros.
+        *([replace(_rung("surface", *surface.starts), alone=True)] if surface else []),
         _rung("each joint", *drive),
         *([_rung("held load", *_held(loaded))] if loaded else []),
         _rung("encoder bias", "encoder_bias"),

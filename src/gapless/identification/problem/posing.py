@@ -24,12 +24,21 @@ def problem_of(
     recordings: Recordings,
     world: MujocoWorld,
     parameters: Sequence[Parameter],
+    also: Sequence[tuple[int, int]] = (),
 ) -> Problem:
-    """The problem of explaining recordings by parameters."""
+    """The problem of explaining recordings by parameters.
+
+    Args:
+        settings: how the fit is made.
+        recordings: what must be explained.
+        world: the nominal robot.
+        parameters: what is unknown.
+        also: recording and first sample of windows beside those that are spread over them.
+    """
     _refuse_unknown(settings)
     most = CANDIDATES * settings.windows if settings.hardest else settings.windows
-    cut = windows_of(recordings, world.robot, settings.horizon, most)
-    if len(cut) > settings.windows:
+    cut = windows_of(recordings, world.robot, settings.horizon, most, also=also)
+    if settings.hardest and len(cut) > settings.windows:
         cut = cut[_chosen(cut, world, settings.windows, settings.hardest)]
     return Problem(
         world,

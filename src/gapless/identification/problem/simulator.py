@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import mujoco
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from gapless.measurement.alignment import Commands
 from gapless.measurement.windows import Windows
 from gapless.parameters import Parameter, apply
+from gapless.parameters.contact_kinds import OUT_OF_REACH
 from gapless.robots import Robot
 from gapless.worlds.effects import IMU, PER_JOINT, Effects
 from gapless.worlds.mujoco_world import MujocoWorld
@@ -37,7 +38,7 @@ class Simulator:
     """
 
     def __init__(self, world: MujocoWorld, parameters: Sequence[Parameter]) -> None:
-        self.world, self.parameters = world, list(parameters)
+        self.world, self.parameters = _with_floor(world, parameters), list(parameters)
         self.simulated_seconds = 0.0
 
     def candidate(self, values: np.ndarray) -> Candidate:
@@ -95,6 +96,14 @@ class Simulator:
             own = np.array([getattr(c.effects, name) for c in candidates], float)
             arrays[name] = own[0] if (own == own[0]).all() else np.repeat(own, each)
         return Effects(**arrays, seed=first.seed)
+
+
+def _with_floor(world: MujocoWorld, parameters: Sequence[Parameter]) -> MujocoWorld:
+    """A floor out of reach, where one is looked for: all models must have the same parts."""
+    robot = world.robot
+    if robot.meets_floor or all(p.kind != "floor_height" for p in parameters):
+        return world
+    return world.variant(robot=robot.with_floor(replace(robot.floor, height=OUT_OF_REACH)))
 
 
 def _targets(asked: Commands, models: list[mujoco.MjModel]) -> np.ndarray:

@@ -10,6 +10,7 @@ import numpy as np
 from gapless.identification.problem.linearisation import Linear
 from gapless.identification.problem.model_error import model_error
 from gapless.identification.problem.problem import Problem
+from gapless.parameters import Parameter
 
 TOLD = 0.5
 """A parameter whose error is above this share of its prior std is not identifiable by the data."""
@@ -26,6 +27,13 @@ AT_REST = ("kp", "encoder_bias", "effort", "compliance")
 SCALES, TORQUE_SCALE = ("kp", "effort", "strength"), 0.03
 """Gains and limits of torque are known to no better than this ratio: a gear's flex, a warm motor
 and masses that are a little wrong look like another gain, and no log of positions shows them."""
+
+TOUCHING = {
+    **dict.fromkeys(("floor_height", "sole_x", "sole_height"), 0.001),
+    **dict.fromkeys(("floor_tilt_x", "floor_tilt_y"), 0.004),
+}
+"""Where things touch is known to no better than this, m or rad: shapes are stand-ins, and contacts
+begin between samples."""
 
 BOUND = 1e-3
 """Distance from a bound, in prior std, within which a value counts as being on it."""
@@ -105,12 +113,11 @@ def _weighed(problem: Problem, linear: Linear, discount: float) -> np.ndarray:
 
 def _unseen(problem: Problem) -> np.ndarray:
     """(P,) errors that leave no residuals, in prior std."""
-    return np.array(
-        [
-            TORQUE_SCALE * p.prior / p.prior_std if p.kind in SCALES else 0.0
-            for p in problem.parameters
-        ]
-    )
+
+    def size(p: Parameter) -> float:
+        return TORQUE_SCALE * p.prior if p.kind in SCALES else TOUCHING.get(p.kind, 0.0)
+
+    return np.array([size(p) / p.prior_std for p in problem.parameters])
 
 
 def _excited(problem: Problem) -> np.ndarray:
