@@ -71,7 +71,7 @@ def fit_rung(
         stage=rung.name,
         quick_start=values is None,
         start=values,
-        known=None if careful or values is None else below.slopes,
+        known=None if careful or values is None else below.slopes or None,
     )
     return Foothold(fitter.described(found), found.slopes)
 
