@@ -6,6 +6,7 @@ import numpy as np
 
 from gapless.measurement.attribution import attribute
 from gapless.measurement.causes import ACTUATOR_CAUSES, causes_of
+from gapless.measurement.trials import Alteration
 from gapless.motions.excitation import multisine
 from gapless.robots import Robot
 from gapless.worlds import MujocoWorld
@@ -15,7 +16,9 @@ from gapless.worlds.record import record
 def test_a_gain_error_never_makes_a_gain_negative(arms: Robot) -> None:
     """A probe beyond the largest loss leaves a little of the gain."""
     gain = next(cause for cause in ACTUATOR_CAUSES if cause.name == "gain error")
-    weak = gain.apply(MujocoWorld(arms), gain.highest(arms) + 0.15)
+    world = MujocoWorld(arms)
+    nominal = Alteration(arms, world.effects, (), world.home())
+    weak = gain.apply(nominal, gain.highest(arms) + 0.15)
     assert (weak.robot.joints.kp > 0).all()
     assert (weak.robot.joints.kp < 0.1 * arms.joints.kp).all()
 

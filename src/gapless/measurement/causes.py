@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from gapless.measurement.trials import Alteration
 from gapless.parameters.holding import heaviest_load
 from gapless.recordings.conditions import Conditions
-from gapless.recordings.recording import Recording
 from gapless.robots import Payload, Robot
 from gapless.worlds.engine_world import EngineWorld
 
@@ -47,8 +47,7 @@ class Cause:
         unit: of its amplitude.
         first: (J,) amplitude of the first probe.
         lowest: (J,) most negative amplitude that makes sense.
-        apply: the world with that amplitude.
-        load: the recordings with that amplitude, for causes that ride on conditions.
+        apply: the simulated robot, or what its recordings state, with that amplitude.
         shared: True where one amplitude serves all joints.
         highest: (J,) largest amplitude that makes sense.
         link: where a load is carried.
@@ -58,8 +57,7 @@ class Cause:
     unit: str
     first: Callable[[Robot, Scale], np.ndarray]
     lowest: Callable[[Robot], np.ndarray]
-    apply: Callable[[EngineWorld, np.ndarray], EngineWorld]
-    load: Callable[[Recording, Robot, np.ndarray], Recording] | None = None
+    apply: Callable[[Alteration, np.ndarray], Alteration]
     shared: bool = False
     highest: Callable[[Robot], np.ndarray] = lambda robot: np.full(_joints(robot), np.inf)
     link: str | None = None
@@ -93,14 +91,14 @@ def _viscous_that_explains(robot: Robot, scale: Scale) -> np.ndarray:
     return _friction_that_explains(robot, scale) / np.maximum(scale.speed, 0.1)
 
 
-def _with_damping(world: EngineWorld, amount: np.ndarray) -> EngineWorld:
-    joints = world.robot.joints
-    return world.variant(robot=world.robot.with_joints(damping=joints.damping + amount))
+def _with_damping(now: Alteration, amount: np.ndarray) -> Alteration:
+    damping = now.robot.joints.damping + amount
+    return replace(now, robot=now.robot.with_joints(damping=damping))
 
 
-def _with_dry_friction(world: EngineWorld, amount: np.ndarray) -> EngineWorld:
-    joints = world.robot.joints
-    return world.variant(robot=world.robot.with_joints(frictionloss=joints.frictionloss + amount))
+def _with_dry_friction(now: Alteration, amount: np.ndarray) -> Alteration:
+    loss = now.robot.joints.frictionloss + amount
+    return replace(now, robot=now.robot.with_joints(frictionloss=loss))
 
 
 def _gain_left(loss: np.ndarray | float) -> Any:
@@ -108,27 +106,27 @@ def _gain_left(loss: np.ndarray | float) -> Any:
     return np.maximum(1 - loss, LEAST_GAIN)
 
 
-def _with_weaker_gain(world: EngineWorld, loss: np.ndarray) -> EngineWorld:
-    joints = world.robot.joints
-    return world.variant(robot=world.robot.with_joints(kp=joints.kp * _gain_left(loss)))
+def _with_weaker_gain(now: Alteration, loss: np.ndarray) -> Alteration:
+    robot = now.robot.with_joints(kp=now.robot.joints.kp * _gain_left(loss))
+    stated = tuple(_weakened(conditions, now.robot, loss) for conditions in now.conditions)
+    return replace(now, robot=robot, conditions=stated)
 
 
-def _weaken_logged_gains(recording: Recording, robot: Robot, loss: np.ndarray) -> Recording:
+def _weakened(conditions: Conditions, robot: Robot, loss: np.ndarray) -> Conditions:
     """Gains a log states replace the robot's own, so the loss must reach them too."""
     gains = {
         joint: (kp * float(_gain_left(loss[robot.joints.index(joint)])), kd)
-        for joint, (kp, kd) in recording.conditions.gains.items()
-        if joint in robot.joints.names
+        for joint, (kp, kd) in conditions.gains.items()
     }
-    return replace(recording, conditions=replace(recording.conditions, gains=gains))
+    return replace(conditions, gains=gains)
 
 
-def _with_delay(world: EngineWorld, seconds: np.ndarray) -> EngineWorld:
-    return world.variant(effects=replace(world.effects, delay=world.effects.delay + seconds))
+def _with_delay(now: Alteration, seconds: np.ndarray) -> Alteration:
+    return replace(now, effects=replace(now.effects, delay=now.effects.delay + seconds))
 
 
-def _with_backlash(world: EngineWorld, width: np.ndarray) -> EngineWorld:
-    return world.variant(effects=replace(world.effects, backlash=world.effects.backlash + width))
+def _with_backlash(now: Alteration, width: np.ndarray) -> Alteration:
+    return replace(now, effects=replace(now.effects, backlash=now.effects.backlash + width))
 
 
 def load_links(world: EngineWorld) -> tuple[str, ...]:
@@ -142,14 +140,16 @@ def load_links(world: EngineWorld) -> tuple[str, ...]:
     return tuple(k for k in dict.fromkeys(ends) if model.body_weldid[model.body(k).id])
 
 
-def _carry(link: str, recording: Recording, robot: Robot, mass: np.ndarray) -> Recording:
+def _carry(link: str, now: Alteration, mass: np.ndarray) -> Alteration:
     """Add a load to a link, on top of what the recording, or else the robot, says is carried."""
-    stated = recording.conditions.payloads
-    loads = dict(robot.payloads if stated is None else stated)
-    old = loads.get(link, Payload(0.0))
-    loads[link] = Payload(old.mass + float(mass[0]), old.com)
-    conditions: Conditions = replace(recording.conditions, payloads=loads)
-    return replace(recording, conditions=conditions)
+    loaded = []
+    for conditions in now.conditions:
+        stated = conditions.payloads
+        loads = dict(now.robot.payloads if stated is None else stated)
+        old = loads.get(link, Payload(0.0))
+        loads[link] = Payload(old.mass + float(mass[0]), old.com)
+        loaded.append(replace(conditions, payloads=loads))
+    return replace(now, conditions=tuple(loaded))
 
 
 def _load(link: str) -> Cause:
@@ -158,8 +158,7 @@ def _load(link: str) -> Cause:
         "kg",
         first=lambda robot, scale: np.full(_joints(robot), 0.02 * scale.mass),
         lowest=_nothing_less,
-        apply=lambda world, _: world,
-        load=lambda recording, robot, mass: _carry(link, recording, robot, mass),
+        apply=lambda now, mass: _carry(link, now, mass),
         shared=True,
         highest=lambda robot: np.full(_joints(robot), heaviest_load(robot, link)),
         link=link,
@@ -195,7 +194,6 @@ ACTUATOR_CAUSES = (
         first=lambda robot, _: np.full(_joints(robot), 0.15),
         lowest=_at_most(-1.0),  # twice the gain
         apply=_with_weaker_gain,
-        load=_weaken_logged_gains,
         highest=_at_most(0.9),
     ),
     Cause(
