@@ -26,7 +26,7 @@ OFFSET = 0.1
 """By which the robot's drives miss their targets, rad."""
 
 SETTINGS = CloseSettings(
-    parameters=("damping",), horizon=0.4, windows=6, members=1, physics_step=STEP
+    parameters=("damping",), horizon=0.4, windows=24, members=1, physics_step=STEP
 )
 
 

@@ -253,15 +253,16 @@ def test_a_log_that_counts_the_other_way_is_found_out(pair: Robot, hidden: Robot
 
 
 def test_free_starts_are_nearer_the_truth(pair: Robot, hidden: Robot) -> None:
-    """With noisy encoders and no velocities, starts that may err cost less accuracy."""
-    clips = recorded(hidden, ["a", "b", "c", "d"], noise=1e-3)
-    errors = []
-    for starts in ("read", "free"):
-        settings = replace(QUICK, starts=starts, horizon=0.3, windows=48, loss="squared")
-        found = identify(Split.of(clips), pair, SMALL, settings=settings)
-        wrong = [e.value / (TRUTH[e.parameter.kind] * e.nominal[0]) - 1 for e in found.estimates]
-        errors.append(float(np.sqrt(np.mean(np.square(wrong)))))
-    assert errors[1] < errors[0]
+    """With noisy encoders and no velocities, starts that may err cost less accuracy; on average."""
+    errors: dict[str, list[float]] = {"read": [], "free": []}
+    for first in (0, 10, 20):
+        clips = recorded(hidden, ["a", "b", "c", "d"], noise=1e-3, first=first)
+        for starts, found in errors.items():
+            settings = replace(QUICK, starts=starts, horizon=0.3, windows=48, loss="squared")
+            fitted = identify(Split.of(clips), pair, SMALL, settings=settings).estimates
+            wrong = [e.value / (TRUTH[e.parameter.kind] * e.nominal[0]) - 1 for e in fitted]
+            found.append(float(np.sqrt(np.mean(np.square(wrong)))))
+    assert np.mean(errors["free"]) < 0.9 * np.mean(errors["read"])
 
 
 @pytest.mark.parametrize(

@@ -120,4 +120,4 @@ def test_where_torques_cannot_be_told(pair: Robot) -> None:
     """Free robots and actuators beyond the PD law are refused with the reason."""
     assert why_not_dynamics(nominal(pair)) == ""
     assert "depend on more" in why_not_dynamics(nominal(pair, effects=Effects(backlash=0.01)))
-    assert "stands free" in why_not_dynamics(MujocoWorld(Robot.load("kbot_legs", mount="free")))
+    assert "meets a floor" in why_not_dynamics(MujocoWorld(Robot.load("kbot_legs", mount="free")))
