@@ -74,7 +74,11 @@ def logged(robot: Robot, seeds: range) -> list[Recording]:
 
 @pytest.mark.slow
 def test_a_biped_is_closed_from_its_joints(biped: Robot, tmp_path: Path) -> None:
-    """No IMU, no base: the ladder finds the weak motors, and held-out squats fall by half."""
+    """No IMU, no base: the ladder finds the weak motors, and held-out squats fall by half.
+
+    Positions and commands tell torques in units of the robot's weight alone, so gains are compared
+    with what the ladder takes it to weigh.
+    """
     quick = {"iterations": 5}
     settings = CloseSettings(learn=("squat_[0-4]",), windows=24, trainer_settings=quick)
     run = close(logged(biped, range(7)), biped, tmp_path / "run", settings=settings)
@@ -82,7 +86,8 @@ def test_a_biped_is_closed_from_its_joints(biped: Robot, tmp_path: Path) -> None
     assert run.calibration is not None and run.calibration.ladder[1]["kept"]
     assert identified < 0.5 * raw
     found, _ = run.calibration.apply(biped)
-    ratio = found.joints.kp / biped.joints.kp
+    weight = found.model().body_mass.sum() / biped.model().body_mass.sum()
+    ratio = found.joints.kp / biped.joints.kp / weight
     assert np.median(ratio) == pytest.approx(GAIN, rel=0.15)
 
 
