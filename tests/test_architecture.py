@@ -36,6 +36,7 @@ ORDER = [
     "comparison",
     "closing",
     "collection",
+    "tracking",
     "reports",
     "cli",
 ]

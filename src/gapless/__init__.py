@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from gapless.reports import report as report
     from gapless.robots import Payload as Payload
     from gapless.robots import Robot as Robot
+    from gapless.tracking import TrainSettings as TrainSettings
+    from gapless.tracking import finetune as finetune
+    from gapless.tracking import train as train
     from gapless.worlds import Effects as Effects
     from gapless.worlds import HiddenWorld as HiddenWorld
     from gapless.worlds import MujocoWorld as MujocoWorld
@@ -79,6 +82,9 @@ _HOME = {
     "Run": "closing",
     "close": "closing",
     "CloseSettings": "closing",
+    "train": "tracking",
+    "finetune": "tracking",
+    "TrainSettings": "tracking",
     "report": "reports",
 }
 __version__ = "0.1.0"

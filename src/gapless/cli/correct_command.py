@@ -121,7 +121,7 @@ def _job(args: Correct) -> _Job:
 def _trained(args: Correct, job: _Job, progress: Path) -> Correction:
     """Train, and show it."""
     from gapless.corrections import correct
-    from gapless.corrections.training.tensorboard import logged
+    from gapless.learning.tensorboard import logged
 
     with logged(args.log) as log, shown() as view:
 

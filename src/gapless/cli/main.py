@@ -21,6 +21,8 @@ VERBS = {
     "compare": "train methods on the same recordings, and print their held-out errors",
     "policy": "show what a policy sees and commands, or check it",
     "evaluate": "say whether a policy survives on this robot, and what fails first",
+    "train": "train a policy that follows a motion",
+    "finetune": "tune such a policy in the corrected simulator of a run",
     "motion": "make, check and save a motion",
     "collect": "record motions on hidden robots, each paired with its simulated replica",
     "demo": "record a perturbed robot, measure it, write tables and pictures",

@@ -19,6 +19,7 @@ from gapless.robots.rotations import rotate
 from gapless.worlds.engine_world import EngineWorld
 from gapless.worlds.hidden.hidden_world import HiddenWorld
 from gapless.worlds.hidden.true_state import true_state
+from gapless.worlds.mixed_world import MixedWorld
 from gapless.worlds.world import State, World
 
 LOW = 0.55
@@ -151,6 +152,10 @@ def starts(policy: Policy, world: World, scenario: Scenario) -> State:
 
 def really(world: World, seen: State) -> State:
     """The state as it is: of a hidden robot what no sensor says."""
+    if isinstance(world, MixedWorld):
+        count = len(world.worlds)
+        parts = [really(w, seen[k::count]).fields for k, w in enumerate(world.worlds)]
+        return State(**{name: world.mixed([part[name] for part in parts]) for name in parts[0]})
     if isinstance(world, HiddenWorld):
         return replace(true_state(world), torque=seen.torque)
     inner = world.world if isinstance(world, CorrectedWorld) else world

@@ -34,10 +34,12 @@ class Command:
     Attributes:
         target: (n, J) joint positions, rad.
         torque: (n, J) extra joint torques, N·m.
+        push: (n, 3) velocity that is given to the bases before it, m/s.
     """
 
     target: np.ndarray
     torque: np.ndarray | None = None
+    push: np.ndarray | None = None
 
 
 class EpisodeTask(Protocol):

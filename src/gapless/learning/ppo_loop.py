@@ -19,7 +19,7 @@ from tensordict import TensorDict
 from gapless.learning.adam_state import Arrays
 from gapless.learning.checkpoint import Checkpoint
 from gapless.learning.not_finite import refuse_not_finite
-from gapless.learning.ppo_progress import Judge, PpoProgress, arrays_of
+from gapless.learning.ppo_progress import Judge, PpoProgress, TaskMemory, arrays_of
 from gapless.progress import Progress, Watch
 
 ROUND = 10
@@ -53,6 +53,8 @@ class PpoLoop:
         snapshot: arrays of the actor that are judged and kept; all that it keeps by default.
         seed: of everything drawn.
         round_length: iterations of a round.
+        memory: what the task keeps beyond a round; None is nothing.
+        warm_up: iterations in which only the critic learns, for an actor that is good already.
 
     Example:
         actor = settings.actor_of(env, ["policy"], (256, 128), noise=0.5, seed=0)
@@ -71,11 +73,14 @@ class PpoLoop:
         snapshot: Callable[[], Arrays] | None = None,
         seed: int = 0,
         round_length: int = ROUND,
+        memory: TaskMemory | None = None,
+        warm_up: int = 0,
     ) -> None:
         self.env, self.algorithm, self.judge, self.seed = env, algorithm, judge, seed
-        self.round_length = round_length
+        self.round_length, self.warm_up = round_length, warm_up
         snapshot = snapshot or (lambda: arrays_of(algorithm.actor))
-        self.progress = PpoProgress(algorithm, snapshot, iterations, seconds or np.inf)
+        limit = seconds or np.inf
+        self.progress = PpoProgress(algorithm, snapshot, iterations, limit, memory=memory)
 
     def run(self, checkpoint: Checkpoint | None = None, watch: Watch | None = None) -> Arrays:
         """Train to the end, from a checkpoint where there is one; the arrays of the best actor.
@@ -117,6 +122,7 @@ class PpoLoop:
         stored = algorithm.storage
         figures = {"reward": float(stored.rewards.mean()), "return": float(stored.returns.mean())}
         refuse_not_finite(figures, algorithm.actor, iteration)
+        algorithm.actor.requires_grad_(iteration >= self.warm_up)
         losses = algorithm.update()
         figures |= {"value_loss": losses["value"], "surrogate": losses["surrogate"]}
         figures["noise"] = float(algorithm.actor.output_std.detach().mean())

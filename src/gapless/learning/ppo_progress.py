@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -31,6 +32,18 @@ Judge = Callable[[Arrays], float]
 """Error of an actor, by its arrays; less is better. It must not judge what is reported."""
 
 
+class TaskMemory(Protocol):
+    """What a task keeps beyond a round, such as a curriculum."""
+
+    def arrays(self) -> Arrays:
+        """All of it."""
+        ...
+
+    def restore(self, arrays: Arrays) -> None:
+        """Inverse of `arrays`."""
+        ...
+
+
 @dataclass
 class PpoProgress:
     """How far a training is, with everything that it needs to go on.
@@ -45,6 +58,7 @@ class PpoProgress:
         seconds: of wall time spent in iterations.
         judged: how often the actor was judged.
         best: arrays of the best actor.
+        memory: what the task keeps beyond a round.
     """
 
     algorithm: PPO
@@ -55,6 +69,7 @@ class PpoProgress:
     iteration: int = 0
     seconds: float = 0.0
     judged: int = 0
+    memory: TaskMemory | None = None
     best: Arrays = field(init=False)
     _kept: float = field(init=False)
 
@@ -97,6 +112,8 @@ class PpoProgress:
         for name, model in (("actor", algorithm.actor), ("critic", algorithm.critic)):
             arrays |= {f"{name}/{k}": v for k, v in arrays_of(model).items()}
         arrays |= adam_arrays(algorithm.optimizer)
+        if self.memory is not None:
+            arrays |= {f"memory/{k}": v for k, v in self.memory.arrays().items()}
         facts = {k: getattr(self, k) for k in FACTS} | {"rate": algorithm.learning_rate}
         checkpoint.keep(arrays, facts)
 
@@ -114,6 +131,8 @@ class PpoProgress:
             model.load_state_dict({k: torch.tensor(v) for k, v in found.items()})
         restore_adam(algorithm.optimizer, arrays)
         algorithm.learning_rate = facts["rate"]
+        if self.memory is not None:
+            self.memory.restore(under("memory/", arrays))
         return True
 
 

@@ -60,7 +60,13 @@ class PpoSettings:
             )
 
     def actor_of(
-        self, env: VecEnv, groups: list[str], sizes: tuple[int, ...], noise: float, seed: int
+        self,
+        env: VecEnv,
+        groups: list[str],
+        sizes: tuple[int, ...],
+        noise: float,
+        seed: int,
+        activation: str = "elu",
     ) -> MLPModel:
         """A Gaussian actor that sees some observation groups, normalised; `noise` is its start."""
         gaussian = {"class_name": "GaussianDistribution", "init_std": noise, "std_type": "log"}
@@ -72,6 +78,7 @@ class PpoSettings:
                 "actor",
                 env.num_actions,
                 sizes,
+                activation,
                 obs_normalization=True,
                 distribution_cfg=gaussian,
             )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -77,6 +76,8 @@ class WorldVecEnv(VecEnv):
                 assert self._state is not None
                 task.look(self._state, nobody)
             command = task.command(actions, k == 0)
+            if command.push is not None and command.push.any():
+                self.world.push(command.push)
             self._state = self.world.step(command.target, command.torque)
             diverged = self.world.health.diverged
             reward += np.where(lost, 0.0, task.reward(self._state, diverged))
@@ -90,22 +91,12 @@ class WorldVecEnv(VecEnv):
             start = self.episodes.begin(rows)
             of_all = bool(which.all())
             self.world.reset(start.state, None if of_all else rows, start.conditions, start.history)
-            self._state = start.state if of_all else _with_rows(self._state, rows, start.state)
+            of_some = None if of_all else self._state
+            self._state = start.state if of_some is None else of_some.with_rows(rows, start.state)
         assert self._state is not None
         self.episodes.look(self._state, which)
         found = {name: _tensor(x) for name, x in self.episodes.observations().items()}
         self._observations = TensorDict(found, batch_size=[self.num_envs])
-
-
-def _with_rows(state: State | None, rows: np.ndarray, other: State) -> State:
-    """A state with some rows of another; NaN where those say nothing, such as a torque."""
-    changed = {}
-    for name in (f.name for f in fields(State)):
-        values, new = getattr(state, name), getattr(other, name)
-        if values is not None:
-            changed[name] = np.array(values)
-            changed[name][rows] = np.nan if new is None else new
-    return State(**changed)
 
 
 def _tensor(values: np.ndarray) -> torch.Tensor:

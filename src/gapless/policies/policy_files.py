@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gapless.errors import FormatError
+from gapless.policies.contract_json import KEY, contract_of
 from gapless.policies.contract_toml import read_toml
 from gapless.policies.deploy_yaml import read_deploy
 from gapless.policies.onnx_metadata import has_contract, read_metadata
@@ -22,8 +23,8 @@ NETWORKS = ("policy.onnx", "exported/policy.onnx", "model.onnx")
 def load_policy(path: Path, robot: Robot | None = None) -> Policy:
     """Read a policy.
 
-    A `policy.toml` (or NAME.toml of a NAME.onnx) counts first, then a `deploy.yaml`, then what the
-    network's metadata say.
+    A `policy.toml` (or NAME.toml of a NAME.onnx) counts first, then a contract of ours in the
+    network's metadata, then a `deploy.yaml`, then what other metadata say.
 
     Args:
         path: a folder, a contract (.toml, .yaml) or a network (.onnx).
@@ -42,6 +43,9 @@ def load_policy(path: Path, robot: Robot | None = None) -> Policy:
         if beside.is_file() and read_toml(beside)[1].resolve() == path.resolve():
             return load_policy(beside)
     network = OnnxNetwork(path, Ports())
+    if KEY in network.metadata:
+        contract = contract_of(network.metadata[KEY], str(path))
+        return Policy(contract, OnnxNetwork(path, contract.ports), path)
     for place in BESIDE:
         if (path.parent / place / DEPLOY).is_file():
             return _deployed(path.parent / place / DEPLOY, path, robot)

@@ -21,7 +21,9 @@ Poses = tuple[np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
-class _Axis:
+class LinkAxis:
+    """A joint of a link: its column in q, axis and anchor in the link's frame, angle at zero."""
+
     column: int
     slides: bool
     axis: np.ndarray
@@ -30,12 +32,14 @@ class _Axis:
 
 
 @dataclass(frozen=True)
-class _Body:
+class LinkFrame:
+    """A link on the one it hangs on (an index, -1 for none), before its joints move it."""
+
     name: str
     parent: int
     pos: np.ndarray
     quat: np.ndarray
-    axes: tuple[_Axis, ...]
+    axes: tuple[LinkAxis, ...]
 
 
 class Kinematics:
@@ -53,6 +57,11 @@ class Kinematics:
         self.links = tuple(body.name for body in self._bodies)
         self._index = {name: i for i, name in enumerate(self.links)}
         self._root = self._index[robot.root]
+
+    @property
+    def tree(self) -> tuple[LinkFrame, ...]:
+        """The links, each after the one it hangs on."""
+        return tuple(self._bodies)
 
     @property
     def parents(self) -> tuple[int, ...]:
@@ -133,7 +142,7 @@ class Kinematics:
             quat[i] = mul(turn, quat[i])
 
 
-def _pose(body: _Body, parent: Poses | None, q: np.ndarray) -> Poses:
+def _pose(body: LinkFrame, parent: Poses | None, q: np.ndarray) -> Poses:
     """Pose of one body for all states, as MuJoCo composes its joints."""
     pos, quat = body.pos, body.quat
     if parent is not None:
@@ -149,14 +158,14 @@ def _pose(body: _Body, parent: Poses | None, q: np.ndarray) -> Poses:
     return pos, quat
 
 
-def _read_bodies(model: mujoco.MjModel, robot: Robot) -> list[_Body]:
+def _read_bodies(model: mujoco.MjModel, robot: Robot) -> list[LinkFrame]:
     links = set(robot.links)
     chosen = [i for i in range(1, model.nbody) if model.body(i).name in links]
     index = {body: i for i, body in enumerate(chosen)} | {0: -1}
     return [_read_body(model, i, index, robot) for i in chosen]
 
 
-def _read_body(model: mujoco.MjModel, i: int, index: dict[int, int], robot: Robot) -> _Body:
+def _read_body(model: mujoco.MjModel, i: int, index: dict[int, int], robot: Robot) -> LinkFrame:
     import mujoco
 
     first = model.body_jntadr[i]
@@ -165,7 +174,7 @@ def _read_body(model: mujoco.MjModel, i: int, index: dict[int, int], robot: Robo
     if joints and model.jnt_type[first] == mujoco.mjtJoint.mjJNT_FREE:
         joints = joints[1:]
     axes = tuple(
-        _Axis(
+        LinkAxis(
             robot.joints.index(model.joint(j).name),
             bool(model.jnt_type[j] == mujoco.mjtJoint.mjJNT_SLIDE),
             model.jnt_axis[j].copy(),
@@ -174,4 +183,4 @@ def _read_body(model: mujoco.MjModel, i: int, index: dict[int, int], robot: Robo
         )
         for j in joints
     )
-    return _Body(model.body(i).name, index[model.body_parentid[i]], pos, quat, axes)
+    return LinkFrame(model.body(i).name, index[model.body_parentid[i]], pos, quat, axes)

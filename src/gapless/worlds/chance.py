@@ -45,5 +45,7 @@ def _texts(environments: int, conditions: Sequence[Conditions] | None) -> list[s
 
 def lateness(generators: Sequence[np.random.Generator], steps: int, mean: float) -> np.ndarray:
     """(n, steps) seconds each command comes late: exponential, as queues are."""
+    if not mean:
+        return np.zeros((len(generators), steps))
     drawn = [g.exponential(mean, steps) for g in generators]
     return np.minimum(drawn, LONGEST * mean)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -189,10 +189,19 @@ def history_steps(effects: Effects, rate: float) -> int:
 def law_of(models: list[mujoco.MjModel]) -> PdLaw:
     """The PD law of the motors of environments, (n, J)."""
     return PdLaw(
-        kp=np.array([m.actuator_gainprm[:, 0] for m in models]),
-        kd=np.array([-m.actuator_biasprm[:, 2] for m in models]),
-        effort=np.array([effort_limits(m) for m in models]),
+        kp=each_model(models, lambda m: m.actuator_gainprm[:, 0]),
+        kd=each_model(models, lambda m: -m.actuator_biasprm[:, 2]),
+        effort=each_model(models, effort_limits),
     )
+
+
+def each_model(
+    models: list[mujoco.MjModel], read: Callable[[mujoco.MjModel], np.ndarray]
+) -> np.ndarray:
+    """(n, ...) of the models of environments; one that many share is read once."""
+    own = {id(model): model for model in models}
+    place = {key: row for row, key in enumerate(own)}
+    return np.array([read(model) for model in own.values()])[[place[id(m)] for m in models]]
 
 
 def effort_limits(model: mujoco.MjModel) -> np.ndarray:

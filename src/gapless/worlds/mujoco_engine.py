@@ -8,7 +8,7 @@ from mujoco import rollout as mj_rollout
 
 from gapless.worlds.actuators import Actuators, Motors
 from gapless.worlds.effects import Effects
-from gapless.worlds.engine import Engine, PackedTrajectory, law_of
+from gapless.worlds.engine import Engine, PackedTrajectory, each_model, law_of
 from gapless.worlds.friction_models import FrictionModels
 from gapless.worlds.packing import StateLayout
 
@@ -55,7 +55,7 @@ class MujocoEngine(Engine):
 
     def actuators(self, models: list[mujoco.MjModel], effects: Effects) -> Actuators:
         """The actuators of these environments; damping is MuJoCo's own."""
-        losses = np.array([model.dof_frictionloss[self.layout.dof] for model in models])
+        losses = each_model(models, lambda model: model.dof_frictionloss[self.layout.dof])
         return Actuators(effects, law_of(models), self.model.opt.timestep, losses)
 
     def play(

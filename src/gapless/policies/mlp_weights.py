@@ -1,0 +1,178 @@
+"""Dense networks in ONNX files: their weights out of a file, and into one with its contract."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gapless.errors import DataError, FormatError, MissingExtraError
+
+OPSET, IR = 18, 9
+ACTIVATIONS = {"Elu": "elu", "Relu": "relu", "Tanh": "tanh", "Selu": "selu"}
+"""ONNX's names of what stands between layers, and rsl_rl's."""
+
+
+@dataclass(frozen=True)
+class MlpWeights:
+    """Layers of a network, and what its input is normalised by.
+
+    Attributes:
+        layers: (out, in) weights and (out,) biases.
+        activation: between layers; rsl_rl's name.
+        mean: (in,) subtracted from the input.
+        std: (in,) by which it is then divided.
+    """
+
+    layers: tuple[tuple[np.ndarray, np.ndarray], ...]
+    activation: str = "elu"
+    mean: np.ndarray | None = None
+    std: np.ndarray | None = None
+
+    def __call__(self, observation: np.ndarray) -> np.ndarray:
+        """(n, outputs) of (n, width), in single precision as an exported file computes it."""
+        now = np.asarray(observation, np.float32)
+        if self.mean is not None and self.std is not None:
+            now = (now - np.float32(self.mean)) / np.float32(self.std)
+        for i, (matrix, bias) in enumerate(self.layers):
+            now = now @ matrix.T + bias
+            if i < len(self.layers) - 1:
+                now = _active(self.activation, now)
+        return now
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Of the hidden layers."""
+        return tuple(len(bias) for _, bias in self.layers[:-1])
+
+    @property
+    def width(self) -> int:
+        """Numbers of the input."""
+        return self.layers[0][0].shape[1]
+
+    @property
+    def outputs(self) -> int:
+        """Numbers of the output."""
+        return len(self.layers[-1][1])
+
+
+def _active(name: str, values: np.ndarray) -> np.ndarray:
+    if name == "relu":
+        return np.maximum(values, 0)
+    if name == "tanh":
+        return np.tanh(values)
+    least = np.minimum(values, 0)
+    if name == "elu":
+        return np.where(values > 0, values, np.expm1(least))
+    scale, alpha = np.float32(1.0507009873554805), np.float32(1.6732632423543772)
+    return scale * np.where(values > 0, values, alpha * np.expm1(least))
+
+
+def mlp_model(weights: MlpWeights, metadata: dict[str, str], names: tuple[str, str]) -> bytes:
+    """An ONNX file that takes any number of observations.
+
+    Args:
+        weights: of the network.
+        metadata: of the file, such as its contract.
+        names: of the input and the output.
+    """
+    onnx = _onnx()
+    helper, inits, nodes = onnx.helper, [], []
+
+    def constant(name: str, array: np.ndarray) -> str:
+        inits.append(onnx.numpy_helper.from_array(np.asarray(array, np.float32), name))
+        return name
+
+    now = names[0]
+    if weights.mean is not None and weights.std is not None:
+        nodes.append(helper.make_node("Sub", [now, constant("mean", weights.mean)], ["centred"]))
+        nodes.append(helper.make_node("Div", ["centred", constant("std", weights.std)], ["scaled"]))
+        now = "scaled"
+    kind = next(k for k, v in ACTIVATIONS.items() if v == weights.activation)
+    for i, (matrix, bias) in enumerate(weights.layers):
+        last = i == len(weights.layers) - 1
+        out = names[1] if last else f"layer_{i}"
+        given = [now, constant(f"weight_{i}", matrix), constant(f"bias_{i}", bias)]
+        nodes.append(helper.make_node("Gemm", given, [out], transB=1))
+        if not last:
+            nodes.append(helper.make_node(kind, [out], [f"active_{i}"]))
+            now = f"active_{i}"
+    value, number = helper.make_tensor_value_info, onnx.TensorProto.FLOAT
+    graph = helper.make_graph(
+        nodes,
+        "policy",
+        [value(names[0], number, ["environments", weights.width])],
+        [value(names[1], number, ["environments", weights.outputs])],
+        inits,
+    )
+    opset = [helper.make_opsetid("", OPSET)]
+    model = helper.make_model(graph, opset_imports=opset, ir_version=IR, producer_name="gapless")
+    helper.set_model_props(model, metadata)
+    onnx.checker.check_model(model, full_check=True)
+    return model.SerializeToString()
+
+
+def read_mlp(path: Path) -> MlpWeights:
+    """The weights of a dense network, whoever exported it.
+
+    Raises:
+        DataError: the network is of another kind, and which part of it.
+    """
+    onnx = _onnx()
+    try:
+        graph = onnx.load(str(path)).graph
+        stored = {i.name: onnx.numpy_helper.to_array(i) for i in graph.initializer}
+    except Exception as error:  # onnx raises whatever its parser meets
+        raise FormatError(f"{path} is no ONNX file that can be read: {error}") from error
+    return _chain(list(graph.node), stored, path)
+
+
+def _chain(nodes: list[Any], stored: dict[str, np.ndarray], path: Path) -> MlpWeights:
+    """Follow the nodes, each of which must take what the last one gave."""
+    layers: list[tuple[np.ndarray, np.ndarray]] = []
+    activations, scaling, folded = set(), {}, nodes[0].input[0] if nodes else ""
+    for node in nodes:
+        held = [stored[name] for name in node.input if name in stored]
+        taken = [name for name in node.input if name not in stored]
+        if taken != [folded]:
+            raise DataError(_other(path, f"{node.op_type} takes {', '.join(taken)}"))
+        folded = node.output[0]
+        if node.op_type == "Gemm":
+            layers.append(_gemm(node, held))
+        elif node.op_type == "MatMul" and len(held) == 1:
+            layers.append((held[0].T, np.zeros(held[0].shape[1], np.float32)))
+        elif node.op_type == "Add" and layers and len(held) == 1:
+            layers[-1] = (layers[-1][0], layers[-1][1] + held[0])
+        elif node.op_type in ("Sub", "Div") and not layers and len(held) == 1:
+            scaling[node.op_type] = held[0].reshape(-1)
+        elif node.op_type in ACTIVATIONS and layers:
+            activations.add(ACTIVATIONS[node.op_type])
+        elif node.op_type not in ("Identity", "Flatten"):
+            raise DataError(_other(path, f"it has {node.op_type}"))
+    if len(layers) < 2 or len(activations) != 1:
+        raise DataError(_other(path, f"{len(layers)} layers, {sorted(activations)} between them"))
+    return MlpWeights(tuple(layers), activations.pop(), scaling.get("Sub"), scaling.get("Div"))
+
+
+def _gemm(node: Any, held: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    flags = {a.name: a.i or a.f for a in node.attribute}
+    matrix = held[0] if flags.get("transB") else held[0].T
+    bias = held[1] if len(held) > 1 else np.zeros(len(matrix), np.float32)
+    return np.array(matrix, np.float32), np.array(bias, np.float32).reshape(-1)
+
+
+def _other(path: Path, found: str) -> str:
+    return (
+        f"{path} is no chain of dense layers ({found}); only such a network can be trained on: "
+        "export the actor alone, without a memory"
+    )
+
+
+def _onnx() -> Any:
+    try:
+        import onnx
+    except ImportError:
+        raise MissingExtraError("onnx", "policies", "reading and writing networks") from None
+    return onnx

@@ -1,0 +1,43 @@
+"""Whole motions under a network, from their first frame: what chooses between trainings' rounds."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gapless.policies.mlp_weights import MlpWeights
+from gapless.tracking.tracking_task import TrackingTask
+from gapless.worlds.world import World
+
+FAR = 0.5
+"""Mean body distance at which a tracker has failed, m; what comes after counts as much."""
+
+
+def whole_episodes(
+    world: World, task: TrackingTask, weights: MlpWeights, seen: list[np.ndarray] | None = None
+) -> np.ndarray:
+    """(n,) mean distance of bodies from the reference, m; a failure counts FAR from then on.
+
+    Args:
+        world: nobody else's.
+        task: whose episodes begin at the first frame.
+        weights: of the policy.
+        seen: is given every observation, where it is there.
+    """
+    task.renew(0)
+    count = len(task.observed)
+    start = task.begin(np.arange(count))
+    world.reset(start.state, conditions=start.conditions)
+    task.look(start.state, np.ones(count, bool))
+    failed, total = np.zeros(count, bool), np.zeros(count)
+    for _ in range(task.max_episode_length):
+        looked = task.observed
+        if seen is not None:
+            seen.append(looked)
+        state = world.step(task.command(weights(looked).astype(float), True).target)
+        lost = world.health.diverged
+        task.reward(state, lost)
+        failed |= lost | (task.distance > FAR)
+        total += np.where(failed, FAR, task.distance)
+        whole = state.with_rows(np.flatnonzero(lost), start.state[lost]) if lost.any() else state
+        task.look(whole, np.zeros(count, bool))
+    return total / task.max_episode_length

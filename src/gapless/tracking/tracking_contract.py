@@ -1,0 +1,103 @@
+"""The contracts of trackers: what ASAP's and BeyondMimic's see, for any robot and motion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gapless.errors import unknown
+from gapless.motions.motion_frames import MotionFrames
+from gapless.policies.policy_contract import Action, Block, PolicyContract, Ports, Term
+from gapless.robots import Robot
+
+MOTION_FILE = "motion.npz"
+"""The reference, beside the network."""
+FRAMES = 4
+"""Earlier moments that ASAP's trackers see."""
+ACTIONS = ("residual", "default")
+"""What actions are added to: the reference, or the default pose."""
+PORTS = Ports(observation="obs", action="actions")
+
+
+@dataclass(frozen=True)
+class TrackerSight:
+    """Terms of an observation: those of the present, and those of some earlier moments."""
+
+    terms: tuple[Term, ...]
+    blocks: tuple[Block, ...]
+
+
+def tracking_contract(
+    frames: MotionFrames, robot: Robot, sight: str, action: str, physics_step: float
+) -> PolicyContract:
+    """The contract of a tracker that is to be trained.
+
+    Args:
+        frames: of the motion, at the control rate.
+        robot: whose joints it moves, with the robot's gains and default pose.
+        sight: asap or beyondmimic.
+        action: residual or default.
+        physics_step: it is trained with, s.
+    """
+    if action not in ACTIONS:
+        raise unknown("meaning of actions", action, ACTIONS)
+    if sight not in SIGHTS:
+        raise unknown("preset", sight, SIGHTS)
+    seen = SIGHTS[sight](robot.mount == "free")
+    joints = robot.joints
+    return PolicyContract(
+        name=frames.name,
+        rate=frames.rate,
+        joints=joints.names,
+        default=dict(zip(joints.names, map(float, joints.default), strict=True)),
+        kp=tuple(map(float, joints.kp)),
+        kd=tuple(map(float, joints.kd)),
+        action=Action("reference" if action == "residual" else "offset", (robot.action_scale,)),
+        terms={term.name: term for term in seen.terms},
+        blocks=seen.blocks,
+        ports=PORTS,
+        physics_step=physics_step,
+        motion_seconds=frames.seconds,
+        reference=MOTION_FILE,
+        anchor=anchor_of(robot),
+        bodies=frames.names,
+        robot=robot.name,
+    )
+
+
+def anchor_of(robot: Robot) -> str:
+    """The link that stands for the whole robot: BeyondMimic's torso, or the root."""
+    return next(iter(robot.link_groups.get("torso", ())), robot.root)
+
+
+def _asap(free: bool) -> TrackerSight:
+    """ASAP's released layout (380 numbers for 23 joints): see docs/track.md."""
+    terms = (
+        Term("last_action", "last_action"),
+        *((Term("base_ang_vel", "base_ang_vel", (0.25,)),) if free else ()),
+        Term("joint_pos_rel", "joint_pos_rel"),
+        Term("joint_vel", "joint_vel", (0.05,)),
+        *((Term("projected_gravity", "projected_gravity"),) if free else ()),
+        Term("motion_phase", "motion_phase"),
+    )
+    names = tuple(term.name for term in terms)
+    last = tuple(n for n in names if n in ("projected_gravity", "motion_phase"))
+    first = tuple(n for n in names if n not in last)
+    past = Block(names, FRAMES, by="term", newest="first", present=False, fill="zeros")
+    return TrackerSight(terms, (Block(first), past, Block(last)))
+
+
+def _beyondmimic(free: bool) -> TrackerSight:
+    """BeyondMimic's without a state estimator: nothing that needs the position of the base."""
+    terms = (
+        Term("command", "reference_joints"),
+        *((Term("motion_anchor_ori_b", "reference_anchor_turn"),) if free else ()),
+        *((Term("base_ang_vel", "base_ang_vel"),) if free else ()),
+        Term("joint_pos", "joint_pos_rel"),
+        Term("joint_vel", "joint_vel"),
+        Term("actions", "last_action"),
+    )
+    return TrackerSight(terms, tuple(Block((term.name,)) for term in terms))
+
+
+SIGHTS = {"asap": _asap, "beyondmimic": _beyondmimic}
+"""Preset -> what its trackers see, of a robot that is free or held."""

@@ -1,0 +1,89 @@
+"""Settings of a tracker's training, and the presets of the papers."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from gapless.errors import DataError, unknown
+from gapless.learning.ppo_settings import PpoSettings
+from gapless.tracking.tracking_contract import ACTIONS
+from gapless.tracking.tracking_rewards import ASAP, BEYONDMIMIC
+
+REWARDS = {"asap": ASAP, "beyondmimic": BEYONDMIMIC}
+
+
+@dataclass(frozen=True)
+class TrainSettings:
+    """How a tracker is trained.
+
+    Attributes:
+        preset: asap or beyondmimic: what the policy sees, and what a step is worth.
+        action: residual (around the reference) or default (around the default pose).
+        environments: at once.
+        actor: hidden sizes.
+        noise: standard deviation of actions to begin with.
+        start_noise: share of ASAP's noise of starts.
+        sensor_noise: share of ASAP's noise of what is seen; 0 is none.
+        action_noise: rad, uniform within plus and minus, added to targets.
+        push: speed given to the base at once, m/s.
+        vary: simulators that differ as in Table VI of ASAP; 0 is none, else how many.
+        tightening: how fast the termination tightens; see `Curricula.speed`.
+        warm_up: iterations in which only the critic learns.
+        rewards: weights that differ from the preset's.
+        ppo: of the algorithm.
+    """
+
+    preset: str = "asap"
+    action: str = "residual"
+    environments: int = 512
+    actor: tuple[int, ...] = (256, 256, 128)
+    noise: float = 0.3
+    start_noise: float = 0.2
+    sensor_noise: float = 0.0
+    action_noise: float = 0.0
+    push: float = 0.0
+    vary: int = 0
+    tightening: float = 2e-4
+    warm_up: int = 0
+    rewards: dict[str, float] = field(default_factory=dict)
+    ppo: PpoSettings = field(
+        default_factory=lambda: PpoSettings(
+            iterations=330, gamma=0.99, kl=0.01, entropy=0.002, critic=(256, 256, 128), threads=2
+        )
+    )
+
+    def __post_init__(self) -> None:
+        if self.preset not in REWARDS:
+            raise unknown("preset", self.preset, REWARDS)
+        if self.action not in ACTIONS:
+            raise unknown("meaning of actions", self.action, ACTIONS)
+        negative = [k for k in _AMOUNTS if getattr(self, k) < 0]
+        if negative:
+            raise DataError(f"{', '.join(negative)} must not be below 0")
+        self.ppo.refuse_few(self.environments)
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """Of the rewards, by name."""
+        return REWARDS[self.preset] | self.rewards
+
+    @property
+    def samples(self) -> int:
+        """Control steps of a whole training."""
+        return self.environments * self.ppo.steps * self.ppo.iterations
+
+    def with_samples(self, samples: float) -> TrainSettings:
+        """So many control steps in all."""
+        count = max(1, round(samples / (self.environments * self.ppo.steps)))
+        return replace(self, ppo=replace(self.ppo, iterations=count))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return asdict(self)
+
+
+_AMOUNTS = (
+    *("noise", "start_noise", "sensor_noise", "action_noise", "push", "vary", "tightening"),
+    "warm_up",
+)
