@@ -36,7 +36,9 @@ def test_a_hidden_robot_is_recorded_and_predicted(
     """A dataset under a policy, then what the raw simulator predicts of it."""
     logs, out = tmp_path / "logs", tmp_path / "e.json"
     common = [str(policy), *SHORT, "--command", "0,0,0"]
-    assert main(["evaluate", *common, "--hidden", "mild", "--record", str(logs)]) == 0
+    assert (
+        main(["evaluate", *common, "--world", "mujoco", "mujoco:mild", "--record", str(logs)]) == 0
+    )
     assert len(Dataset.open(logs)) == 3
     assert main(["evaluate", *common, "--against", str(logs), "--json", str(out)]) == 0
     assert "predicted and done" in capsys.readouterr().out
@@ -71,7 +73,9 @@ def test_check_says_what_fails(policy: Path, capsys: pytest.CaptureFixture[str])
         (["--sensitivity", "4"], "needs a --run"),
         (["--run", "nowhere"], "is no run"),
         (["--episodes", "0"], "are no scenario"),
-        (["--hidden", "huge"], "unknown preset 'huge'"),
+        (["--world", "mujoco:huge"], "unknown preset 'huge'"),
+        (["--world", "bullet"], "unknown engine 'bullet'"),
+        (["--world", "physx:hard:x"], "the unit is 'x'"),
         (["--against", "nowhere"], "nowhere"),
     ],
 )

@@ -72,7 +72,7 @@ def policy(inputs: Inputs, place: Place, path: Path) -> None:
 def walks(inputs: Inputs, place: Place, path: Path) -> None:
     """Recordings of a hidden robot under that policy."""
     file = write_policy(path.parent / "of", robot="g1")
-    small = ["--hidden", "mild", "--episodes", "2", "--seconds", "2.5", "--record", str(path)]
+    small = ["--world", "mujoco:mild", "--episodes", "2", "--seconds", "2.5", "--record", str(path)]
     assert main(["evaluate", str(file), *small]) == 0
     shutil.rmtree(file.parent)
 

@@ -23,7 +23,7 @@ COMMANDS = [f"{0.1 * k:.1f},0,0" for k in range(8)]
 def test_a_policy_is_evaluated_in_the_simulators_of_a_run(tmp_path: Path) -> None:
     """Recorded on a hidden robot, closed, evaluated; the run keeps it, Python says the same."""
     policy, data, run = write_policy(tmp_path / "p"), tmp_path / "data", tmp_path / "run"
-    recorded = ["--hidden", "hard", "--episodes", "8", "--seconds", "2.5", "--push", "0.5"]
+    recorded = ["--world", "mujoco:hard", "--episodes", "8", "--seconds", "2.5", "--push", "0.5"]
     recorded += ["--push-every", "1", "--command", *COMMANDS, "--record", str(data)]
     assert main(["evaluate", str(policy), *recorded]) == 0
     assert (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
@@ -39,12 +39,9 @@ class Evaluate:
     """Without a run: built-in robot or path of an .xml, .urdf or .toml; the policy's by default."""
     lock: tuple[str, ...] = ()
     """Joints or joint groups to weld at their default angle."""
-    engine: Literal["mujoco", "physx"] = "mujoco"
-    """Without a run: which engine."""
-    hidden: str | None = None
-    """Also on a hidden robot of this size: mild, typical or hard."""
-    unit: int = 1
-    """Unit of the hidden robot."""
+    world: tuple[str, ...] = ()
+    """Worlds as ENGINE[:PRESET[:UNIT]], e.g. physx, or mujoco:hard:2 for a hidden robot; beside the
+    simulators of a run, or instead of the robot's own."""
     episodes: int = 64
     """How many, at once."""
     seconds: float | None = None
@@ -94,7 +91,7 @@ def run(arguments: list[str]) -> int:
     worlds, scenario = _worlds(args, opened, robot), _scenario(args, policy, log)
     motion = _motion(args, policy, robot)
     with progress("evaluating") as show:
-        played = play_worlds(policy, worlds, scenario, show)
+        played = play_worlds(policy, worlds, scenario, show, motion)
         found = judge_episodes(policy, worlds, played, scenario, motion)
         if args.sensitivity:
             found = _with_sensitivity(args, opened, policy, scenario, motion, found, show)
@@ -137,18 +134,12 @@ def _own_robot(policy: Policy, args: Evaluate) -> Robot:
 
 
 def _worlds(args: Evaluate, opened: Run | None, robot: Robot) -> dict[str, World]:
-    from gapless.worlds import HiddenWorld, MujocoWorld, PhysxWorld
+    from gapless.worlds import MujocoWorld
+    from gapless.worlds.named_worlds import world_of
 
-    if opened is not None:
-        found = opened.worlds()
-    else:
-        found: dict[str, World] = {
-            "raw": PhysxWorld(robot) if args.engine == "physx" else MujocoWorld(robot)
-        }
-    if args.hidden is not None:
-        hidden = HiddenWorld(robot, args.hidden, args.unit, engine=args.engine)
-        found[f"{args.hidden} {args.unit}"] = hidden
-    return found
+    found: dict[str, World] = {} if opened is None else opened.worlds()
+    found |= {name: world_of(name, robot) for name in args.world}
+    return found or {"raw": MujocoWorld(robot)}
 
 
 def _log(

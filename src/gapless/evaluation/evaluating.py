@@ -41,14 +41,18 @@ def evaluate(
     scenario = scenario or Scenario()
     named = worlds if isinstance(worlds, Mapping) else {"raw": worlds}
     return judge_episodes(
-        policy, named, play_worlds(policy, named, scenario, watch), scenario, motion
+        policy, named, play_worlds(policy, named, scenario, watch, motion), scenario, motion
     )
 
 
 def play_worlds(
-    policy: Policy, worlds: Mapping[str, World], scenario: Scenario, watch: Watch | None = None
+    policy: Policy,
+    worlds: Mapping[str, World],
+    scenario: Scenario,
+    watch: Watch | None = None,
+    motion: Motion | None = None,
 ) -> dict[str, Episodes]:
-    """The same scenario in every world."""
+    """The same scenario in every world; a tracker that sees its motion begins where that does."""
     if not worlds:
         raise DataError("there is no world to evaluate in")
     return {
@@ -58,6 +62,7 @@ def play_worlds(
             scenario,
             watch,
             f"{policy.name}, {name} simulator",
+            motion=motion if policy.contract.sees_reference else None,
         )
         for name, world in worlds.items()
     }

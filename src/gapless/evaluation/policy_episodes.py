@@ -10,6 +10,8 @@ import numpy as np
 from gapless.corrections import CorrectedWorld
 from gapless.errors import SimulationError
 from gapless.evaluation.scenario import Scenario
+from gapless.motions.motion import Motion
+from gapless.motions.motion_frames import MotionFrames
 from gapless.policies import Policy, PolicyController
 from gapless.progress import ProgressReporter, Watch
 from gapless.recordings.conditions import Conditions
@@ -83,6 +85,7 @@ def play(
     *,
     start: State | None = None,
     conditions: Sequence[Conditions] | None = None,
+    motion: Motion | None = None,
 ) -> Episodes:
     """Run a policy in a world.
 
@@ -94,6 +97,7 @@ def play(
         stage: what it is told that this is.
         start: of each episode; a little off the policy's own stance by default.
         conditions: of each episode; the policy's gains and the scenario's loads by default.
+        motion: whose first frame episodes start near, instead of the policy's stance.
     """
     world = world.at_rate(policy.contract.rate)
     robot, contract = world.robot, policy.contract
@@ -103,7 +107,7 @@ def play(
             "--mount free)"
         )
     steps = _steps(policy, scenario)
-    start = starts(policy, world, scenario) if start is None else start
+    start = starts(policy, world, scenario, motion) if start is None else start
     told = [scenario.conditions(contract, robot)] * scenario.episodes
     told = told if conditions is None else list(conditions)
     world.reset(start, conditions=told)
@@ -134,20 +138,28 @@ def _controller(policy: Policy, world: World, episodes: int) -> PolicyController
     )
 
 
-def starts(policy: Policy, world: World, scenario: Scenario) -> State:
-    """The policy's own stance, on the floor, each episode a little off it."""
+def starts(policy: Policy, world: World, scenario: Scenario, motion: Motion | None = None) -> State:
+    """The policy's stance on the floor, or a motion's first frame; each episode a little off."""
     robot, contract, n = world.robot, policy.contract, scenario.episodes
+    if motion is not None:
+        first = MotionFrames.of(motion, robot, contract.rate).state[np.zeros(n, int)].start()
+        return replace(first, q=_near(first.q, robot, scenario))
     pose = {**dict(zip(contract.joints, contract.pose, strict=True)), **contract.hold}
     stance = robot.with_joints(default={j: a for j, a in pose.items() if j in robot.joints.names})
     home = world.home(n)
     rise = standing_height(replace(stance, height=None)) - standing_height(
         replace(robot, height=None)
     )
-    rng = np.random.default_rng([scenario.seed, 0])
-    q = stance.joints.default + rng.uniform(-1, 1, home.q.shape) * scenario.start_noise
-    q = np.clip(q, robot.joints.lower, robot.joints.upper)
+    q = _near(np.broadcast_to(stance.joints.default, home.q.shape), robot, scenario)
     assert home.base_pos is not None
     return replace(home, q=q, base_pos=home.base_pos + np.array([0.0, 0.0, rise]))
+
+
+def _near(q: np.ndarray, robot: Robot, scenario: Scenario) -> np.ndarray:
+    """(n, J) positions a little off, within the range of the joints."""
+    rng = np.random.default_rng([scenario.seed, 0])
+    off = rng.uniform(-1, 1, q.shape) * scenario.start_noise
+    return np.clip(q + off, robot.joints.lower, robot.joints.upper)
 
 
 def really(world: World, seen: State) -> State:
