@@ -21,6 +21,9 @@ from gapless.measurement.trials import Trials
 from gapless.recordings.recording import Recording, Recordings
 from gapless.worlds.engine_world import EngineWorld
 
+NAMED = 0.005
+"""Figures of a cause are told where it explains this share of some joint's error."""
+
 
 @dataclass(frozen=True)
 class Attribution:
@@ -172,7 +175,12 @@ def _result(search: CauseSearch) -> Attribution:
         },
         horizon=search.trials.horizon,
         windows=len(search.trials.windows),
-        sizes=tuple(size for c in range(len(causes)) for size in _sizes(search, c)),
+        sizes=tuple(
+            size
+            for c, cause in enumerate(causes)
+            if share[scored, names.index(cause.name)].max(initial=0.0) >= NAMED
+            for size in _sizes(search, c)
+        ),
     )
 
 
