@@ -88,6 +88,8 @@ def test_friction_of_joints_is_neither(biped: Robot, motion: Motion, base: str) 
     assert found.ranking[0] == "dry friction"
     assert found.overall["dry friction"] > 0.8
     assert found.overall["start estimate"] + found.overall["contact"] < 0.05
+    size = found.amplitude[:, found.causes.index("dry friction")]
+    assert np.median(size) == pytest.approx(0.25, rel=0.15)
 
 
 def test_no_start_is_moved_beyond_what_a_reading_errs_by(biped: Robot) -> None:
