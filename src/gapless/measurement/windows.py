@@ -141,7 +141,7 @@ def windows_of(
     _require(clips, robot)
     aligned = [in_robot_order(clip, robot) for clip in clips]
     starts = [
-        _starts(clip, a, robot) if smooth else a.state
+        smooth_starts(clip, a, robot) if smooth else a.state
         for clip, a in zip(clips, aligned, strict=True)
     ]
     rate = clips[0].rate
@@ -199,7 +199,7 @@ def _length(horizon: Horizon, rate: float, aligned: list[Aligned]) -> int:
     return max(1, round(float(horizon) * rate))
 
 
-def _starts(clip: Recording, aligned: Aligned, robot: Robot) -> State:
+def smooth_starts(clip: Recording, aligned: Aligned, robot: Robot) -> State:
     """The states a replay may start from: a cubic laid through the readings around each.
 
     A base that is estimated from the joints is estimated from these.
