@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from gapless.errors import unknown
 from gapless.motions.motion_frames import MotionFrames
 from gapless.policies.policy_contract import Action, Block, PolicyContract, Ports, Term
@@ -15,6 +17,8 @@ FRAMES = 4
 """Earlier moments that ASAP's trackers see."""
 ACTIONS = ("residual", "default")
 """What actions are added to: the reference, or the default pose."""
+MOST = 1.0
+"""Largest turn of a joint's target by a unit of output, rad."""
 PORTS = Ports(observation="obs", action="actions")
 
 
@@ -51,7 +55,7 @@ def tracking_contract(
         default=dict(zip(joints.names, map(float, joints.default), strict=True)),
         kp=tuple(map(float, joints.kp)),
         kd=tuple(map(float, joints.kd)),
-        action=Action("reference" if action == "residual" else "offset", (robot.action_scale,)),
+        action=_action(robot, action),
         terms={term.name: term for term in seen.terms},
         blocks=seen.blocks,
         ports=PORTS,
@@ -62,6 +66,20 @@ def tracking_contract(
         bodies=frames.names,
         robot=robot.name,
     )
+
+
+def _action(robot: Robot, action: str) -> Action:
+    """What actions command: around the reference each joint has as much torque at hand.
+
+    A unit of output then changes a motor's torque by a quarter of its limit (BeyondMimic's rule):
+    with one scale for all, soft ankles could hardly push, and stiff waists would jerk.
+    """
+    if action == "default":
+        return Action("offset", (robot.action_scale,))
+    joints, share = robot.joints, robot.action_scale
+    known = (joints.effort > 0) & np.isfinite(joints.effort) & (joints.kp > 0)
+    turn = np.where(known, share * joints.effort / np.where(known, joints.kp, 1.0), share)
+    return Action("reference", tuple(map(float, np.minimum(turn, MOST))))
 
 
 def anchor_of(robot: Robot) -> str:
