@@ -44,7 +44,7 @@ def test_standing_can_be_tracked(stands: Motion, robot: Robot) -> None:
 
 def test_feet_in_the_floor(stands: Motion, robot: Robot) -> None:
     """By how much, and at which foot; deeper than 5 cm is refused."""
-    low = replace(stands, base_pos=stands.base_pos - [0.0, 0.0, 0.08])
+    low = replace(stands, base_pos=stands.base_pos - np.array([0.0, 0.0, 0.08]))
     found = check_trackability(low, robot)
     assert not found.ok and "feet below the floor" in found.answer
     assert worst(found, "feet below the floor") == pytest.approx(0.08, abs=0.003)
@@ -75,7 +75,7 @@ def test_limits_of_joints(stands: Motion, robot: Robot) -> None:
 
 def test_a_robot_that_flies(stands: Motion, robot: Robot) -> None:
     """Never on the floor: a doubt."""
-    high = replace(stands, base_pos=stands.base_pos + [0.0, 0.0, 0.2])
+    high = replace(stands, base_pos=stands.base_pos + np.array([0.0, 0.0, 0.2]))
     found = check_trackability(high, robot)
     assert worst(found, "feet above the floor") == pytest.approx(0.2, abs=0.003)
     assert "feet above the floor" in found.answer
@@ -84,7 +84,7 @@ def test_a_robot_that_flies(stands: Motion, robot: Robot) -> None:
 def test_the_command(stands: Motion, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Exit code 0 for a sound motion, 1 for one that is refused."""
     good, bad = stands.save(tmp_path / "good.npz"), tmp_path / "bad.npz"
-    replace(stands, base_pos=stands.base_pos - [0.0, 0.0, 0.1]).save(bad)
+    replace(stands, base_pos=stands.base_pos - np.array([0.0, 0.0, 0.1])).save(bad)
     assert main(["motion", "check", str(good), "--robot", "go2"]) == 0
     assert main(["motion", "check", str(bad), "--robot", "go2"]) == 1
     assert "cannot be tracked" in capsys.readouterr().out
