@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from gapless.robots.robot import Robot
 
-_STRUCTURE = ("root", "mount", "locked", "height", "self_collision")
+_STRUCTURE = ("root", "mount", "locked", "height", "self_collision", "simple_feet")
 
 
 class Rewriter:
