@@ -16,7 +16,8 @@ from itertools import combinations
 import numpy as np
 from scipy.ndimage import gaussian_filter1d
 
-from gapless.measurement.feet import Foot, tangents
+from gapless.measurement.feet import Foot
+from gapless.robots.flat_sides import tangents
 from gapless.robots.rotations import conj, rotate
 
 LEVEL, HEIGHT = 0.02, 0.004
