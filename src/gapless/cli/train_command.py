@@ -42,7 +42,7 @@ class Train:
     world: str | None = None
     """Train in ENGINE[:PRESET[:UNIT]], e.g. physx:typical:2; the robot's simulator by default."""
     physics_step: float = 0.005
-    """Longest physics step, s."""
+    """Longest physics step of a --world, s."""
     preset: str = "asap"
     """What it sees and what a step is worth: asap or beyondmimic."""
     action: str = "residual"
@@ -121,10 +121,12 @@ def _motion(args: Train, robot: Robot) -> Motion:
 
 
 def _world(args: Train, robot: Robot) -> World:
+    from gapless.tracking.training import training_world
     from gapless.tracking.varied_worlds import varied_world
     from gapless.worlds.named_worlds import world_of
 
-    world = world_of(args.world or "mujoco", robot, args.physics_step)
+    own = args.world is None
+    world = training_world(robot) if own else world_of(args.world or "", robot, args.physics_step)
     return varied_world(world, args.vary, args.seed) if args.vary else world
 
 

@@ -38,18 +38,18 @@ class TrainSettings:
     action: str = "residual"
     environments: int = 512
     actor: tuple[int, ...] = (256, 256, 128)
-    noise: float = 0.3
+    noise: float = 0.5
     start_noise: float = 0.2
     sensor_noise: float = 0.0
     action_noise: float = 0.0
     push: float = 0.0
     vary: int = 0
-    tightening: float = 2e-4
+    tightening: float = 4e-4
     warm_up: int = 0
     rewards: dict[str, float] = field(default_factory=dict)
     ppo: PpoSettings = field(
         default_factory=lambda: PpoSettings(
-            iterations=330, gamma=0.99, kl=0.01, entropy=0.002, critic=(256, 256, 128), threads=2
+            iterations=330, gamma=0.97, kl=0.04, epochs=4, critic=(256, 256, 128), threads=2
         )
     )
 
