@@ -72,7 +72,7 @@ class PolicyLoop:
 
     Example:
         loop = PolicyLoop(motion, robot, world_of("physx:hard", robot), "out")
-        print(loop.run()["policies"])
+        scores = loop.run()["policies"]
     """
 
     def __init__(
