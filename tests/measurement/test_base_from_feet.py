@@ -291,6 +291,19 @@ def test_measuring_says_how_good_the_base_is(g1: Robot) -> None:
     assert len(said) == 1 and "of 2 recordings: both feet stand 100 %" in said[0]
 
 
+def test_soles_that_wrong_zeros_tilt_still_stand(cleated: Robot) -> None:
+    """4 deg apart all the time is an error of encoders, for a second it is a foot in the air."""
+    q = np.tile(np.radians([2.5, 0.0, -1.5, 0.0]), (200, 1))
+    lifts = np.zeros_like(q)
+    lifts[120:170, :2] = [-0.5, 0.2]
+    found = estimate_of(posed(cleated, q), cleated)
+    assert found.standing.all() and np.degrees(found.quality.tilt) == pytest.approx(4.0, abs=0.1)
+    assert "encoder zeros are off" in describe([found.quality])
+    found = estimate_of(posed(cleated, q + lifts), cleated)
+    assert found.standing[:, 1].all()
+    assert found.standing[:115, 0].all() and not found.standing[125:165, 0].any()
+
+
 def test_feet_stand_by_the_zeros_that_a_world_knows(cleated: Robot) -> None:
     """Encoders off by a degree or two: replays and fits put the true angles on the floor."""
     weak = cleated.with_joints(kp=np.full(4, 20.0), kd=np.full(4, 1.0))  # the floor levels its feet

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+ASKEW = 0.03
+"""Soles that stand and disagree by more show an error that is worth a word, rad."""
+
 
 @dataclass(frozen=True)
 class BaseEstimate:
@@ -91,4 +94,5 @@ def describe(found: Sequence[BaseQuality]) -> str:
         floats, tilt = (np.nanmedian([getattr(q, k) for q in found]) for k in ("floats", "tilt"))
         said += f"; they disagree by {1e3 * floats:.1f} mm"
         said += f" and {np.degrees(tilt):.2f} deg" if tilt else ""
+        said += " (encoder zeros are off, or the floor is not level)" if tilt > ASKEW else ""
     return said + (f"; {100 * lost:.0f} % of it the robot is not on its feet" if lost else "")

@@ -115,10 +115,10 @@ def find_stance(seen: SeenFeet, rate: float, up: np.ndarray | None = None) -> St
         rate: samples a second.
         up: (T, 3) what is up, where an IMU says so; else each hypothesis says it itself.
     """
-    sets, usual, parting = hypotheses(seen), usual_up(seen, rate), _parting(seen, rate)
+    sets, usual, apart = hypotheses(seen), usual_up(seen, rate), parting(seen, rate)
     price = np.stack([_price(seen, chosen, up, usual) for chosen in sets], axis=1)
     for i, chosen in enumerate(sets):
-        moving = sum(parting[pair] ** 2 for pair in combinations(chosen, 2))
+        moving = sum(apart[pair] ** 2 for pair in combinations(chosen, 2))
         price[:, i] += moving / PARTING**2
     member = np.array([[f in chosen for f in range(len(seen.feet))] for chosen in sets])
     change = (member[:, None] != member[None]).sum(axis=2) * LIFTED * CHANGE * rate
@@ -194,7 +194,7 @@ def _price(
     return price + LIFTED * (~stands).sum() + np.minimum((outside / BALANCE) ** 2, UNBALANCED)
 
 
-def _parting(seen: SeenFeet, rate: float) -> dict[tuple[int, int], np.ndarray]:
+def parting(seen: SeenFeet, rate: float) -> dict[tuple[int, int], np.ndarray]:
     """(T,) speeds at which each pair of feet moves against each other, m/s."""
     if len(seen.pos) < 2:
         return {pair: np.zeros(len(seen.pos)) for pair in combinations(range(len(seen.feet)), 2)}
