@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gapless.cli.check_command import _falls
 from gapless.errors import ModelError
 from gapless.identification.problem.simulator import Simulator
 from gapless.measurement import measure
@@ -302,6 +303,18 @@ def test_soles_that_wrong_zeros_tilt_still_stand(cleated: Robot) -> None:
     found = estimate_of(posed(cleated, q + lifts), cleated)
     assert found.standing[:, 1].all()
     assert found.standing[:115, 0].all() and not found.standing[125:165, 0].any()
+
+
+def test_a_robot_beside_its_feet_may_have_fallen(cleated: Robot) -> None:
+    """Joints alone do not show it; that nothing holds it does. A moment of that is a step."""
+    lean = np.zeros((200, 4))
+    lean[60:80] = lean[110:190] = [0.7, -0.7, 0.7, -0.7]
+    clip = posed(cleated, lean)
+    found = estimate_of(clip, cleated)
+    assert found.unbalanced(50.0) == pytest.approx((2.2, 3.8), abs=0.05)
+    (finding,) = _falls([(clip, found)])
+    assert "from 2.2 to 3.8 s" in finding.message and finding.recording == "clip"
+    assert estimate_of(posed(cleated, lean[:100]), cleated).unbalanced(50.0) is None
 
 
 def test_feet_stand_by_the_zeros_that_a_world_knows(cleated: Robot) -> None:

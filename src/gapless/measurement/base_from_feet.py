@@ -15,7 +15,7 @@ from gapless.measurement.base_estimate import BaseEstimate
 from gapless.measurement.base_tilt import complemented
 from gapless.measurement.rotation_rate import angular_velocity
 from gapless.measurement.sole_errors import without_sole_errors
-from gapless.measurement.stance import SeenFeet, Stance, find_stance, up_of, usual_up
+from gapless.measurement.stance import SeenFeet, Stance, find_stance, outside_of, up_of, usual_up
 from gapless.measurement.standing_body import UPWARD, StandingBody, upright
 from gapless.measurement.still_feet import POSE_SHARE, path_of, still_twist
 from gapless.recordings.recording import Recording
@@ -67,6 +67,7 @@ def base_from_feet(
         standing=stance.standing,
         floats=_floats(seen, stance, up, lowest),
         tilt=_tilt(read, stance),
+        outside=outside_of(seen, stance.standing, up),
         orientation=_origin(recording),
     )
     unknown = seen.lowest(up).min(axis=1) - lowest > FALLEN

@@ -220,6 +220,16 @@ def _outside(seen: SeenFeet, chosen: Sequence[int], up: np.ndarray) -> np.ndarra
     return np.maximum(np.einsum("dtk,tk->dt", ways, seen.mass_centre) - reach, 0.0).max(axis=0)
 
 
+def outside_of(seen: SeenFeet, standing: np.ndarray, up: np.ndarray) -> np.ndarray:
+    """(T,) how far the centre of mass projects outside of the feet that stand, (T, F), m."""
+    outside = np.zeros(len(up))
+    for chosen in np.unique(standing, axis=0):
+        if chosen.any():
+            at = (standing == chosen).all(axis=1)
+            outside[at] = _outside(seen, np.flatnonzero(chosen).tolist(), up)[at]
+    return outside
+
+
 def _cheapest_path(price: np.ndarray, change: np.ndarray) -> np.ndarray:
     """(T,) the states with the least sum of (T, H) prices and (H, H) prices of changes."""
     total, came = price[0], np.zeros(price.shape, int)

@@ -114,7 +114,10 @@ def _servos(table: dict[str, Any], where: str) -> dict[str, MappedServo]:
     tables = {k: v for k, v in table.items() if isinstance(v, dict) and k not in known}
     every = {k: v for k, v in table.items() if k not in tables}
     # What a joint's own table leaves out is as in the table of all joints.
-    entries = {**({EVERY: every} if every else {}), **{p: {**every, **t} for p, t in tables.items()}}
+    entries = {
+        **({EVERY: every} if every else {}),
+        **{p: {**every, **t} for p, t in tables.items()},
+    }
     return {p: _servo(one, f"{where}: servo") for p, one in entries.items()}
 
 
