@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gapless.errors import unknown
+from gapless.errors import DataError, unknown
 from gapless.motions.motion_frames import MotionFrames
 from gapless.policies.policy_contract import Action, Block, PolicyContract, Ports, Term
+from gapless.policies.terms import KINDS
 from gapless.robots import Robot
 
 MOTION_FILE = "motion.npz"
@@ -62,6 +63,29 @@ def tracking_contract(
         bodies=frames.names,
         robot=robot.name,
     )
+
+
+def require_trackable(contract: PolicyContract, robot: Robot, push: float = 0.0) -> None:
+    """Refuse a policy whose episodes no motion of this robot can give.
+
+    Args:
+        contract: of the policy.
+        robot: in the world that it is trained in.
+        push: speed that its base is to be given at once, m/s.
+    """
+    terms = contract.terms.values()
+    robot.joints.pick([*contract.joints, *contract.hold, *(j for t in terms for j in t.joints)])
+    if contract.commands:
+        raise DataError(
+            f"policy {contract.name!r} is told {', '.join(contract.commands)} while it runs; only "
+            "one that follows a motion can be trained here"
+        )
+    based = [term.name for term in terms if KINDS[term.kind].needs]
+    if robot.mount != "free" and (based or push):
+        lacking = f"policy {contract.name!r} sees {', '.join(based)}" if based else "a push"
+        raise DataError(
+            f"{lacking}: that needs a base, and {robot.name} is mounted {robot.mount!r}"
+        )
 
 
 def anchor_of(robot: Robot) -> str:
