@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gapless.evaluation import Scenario
-from gapless.evaluation.policy_episodes import play
+from gapless.evaluation.policy_episodes import play, starts
 from gapless.motions.motion_frames import MotionFrames
 from gapless.policies import Policy
 from gapless.policies.mlp_weights import MlpWeights
@@ -126,12 +126,14 @@ def test_a_tracker_that_sees_its_motion_starts_where_that_does(
     policy = saved(contract, frames, tmp_path / "policy")
     world, motion = MujocoWorld(walker, physics_step=0.005), standing_motion(walker)
     scenario = Scenario(episodes=N, start_noise=0.0)
-    first = play(policy, world, scenario, motion=motion).states
-    for name in ("q", "dq", "base_pos", "base_lin_vel_w"):
+    first = starts(policy, world, scenario, motion)
+    for name in ("q", "dq", "base_pos", "base_lin_vel_w", "base_ang_vel_b"):
         wanted = getattr(frames.state, name)[0]
-        np.testing.assert_allclose(getattr(first, name)[:, 0], np.tile(wanted, (N, 1)), atol=1e-6)
-    stance = play(policy, world, scenario).states
-    np.testing.assert_allclose(stance.q[:, 0], np.tile(walker.joints.default, (N, 1)), atol=1e-6)
-    near = play(policy, world, Scenario(episodes=N), motion=motion).states
-    off = np.abs(near.q[:, 0] - frames.state.q[0])
-    assert 0.01 < off.max() <= 0.02 + 1e-6 and (near.q[0, 0] != near.q[1, 0]).any()
+        np.testing.assert_allclose(getattr(first, name), np.tile(wanted, (N, 1)), atol=1e-12)
+    stance = starts(policy, world, scenario)
+    np.testing.assert_allclose(stance.q, np.tile(walker.joints.default, (N, 1)), atol=1e-12)
+    near = starts(policy, world, Scenario(episodes=N), motion)
+    off = np.abs(near.q - frames.state.q[0])
+    assert 0.01 < off.max() <= 0.02 + 1e-12 and (near.q[0] != near.q[1]).any()
+    begun = play(policy, world, replace(scenario, episodes=1), motion=motion).states
+    np.testing.assert_allclose(begun.q[:, 0], frames.state.q[:1], atol=1e-6)
