@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gapless.artifact import refuse_occupied
 from gapless.errors import DataError
 from gapless.evaluation.policy_episodes import really
 from gapless.learning.adam_state import Arrays
@@ -205,6 +206,7 @@ def _trained(
     overwrite: bool,
     watch: Watch | None,
 ) -> Policy:
+    refuse_occupied(Path(out).resolve(), overwrite)  # before the work, not after it
     how, course = job.settings, []
     where = "failures" if how.preset == "beyondmimic" else "anywhere"
     task = job.task(job.world, how.environments, where)
