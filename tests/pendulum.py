@@ -11,21 +11,21 @@ from gapless.robots import Robot
 
 PENDULUM = """<mujoco model="pendulum"><compiler angle="radian"/><worldbody><body name="rod">
 <joint name="swing" axis="0 1 0" range="-3 3" armature="0.01"/>
-<geom type="capsule" fromto="0 0 0 0 0 -1" size="0.02" mass="0.01"/>
-<body name="bob" pos="0 0 -1"><geom size="0.05" mass="1"/></body></body></worldbody>
-<actuator><position joint="swing" kp="{kp}" kv="{kv}" forcerange="-60 60"/></actuator></mujoco>"""
+<geom type="capsule" fromto="0 0 0 0 0 -2" size="0.02" mass="0.01"/>
+<body name="bob" pos="0 0 -2"><geom size="0.05" mass="0.5"/></body></body></worldbody>
+<actuator><position joint="swing" kp="22" kv="8" forcerange="-60 60"/></actuator></mujoco>"""
 RATE = 50.0
 
 
-def pendulum(folder: Path, kp: float = 30.0, kv: float = 6.0) -> Robot:
-    """A kilogram at the end of a metre; commanded to stand out, it sags."""
+def pendulum(folder: Path) -> Robot:
+    """Half a kilogram at the end of two metres; commanded to stand out, it sags."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "pendulum.xml"
-    file.write_text(PENDULUM.format(kp=kp, kv=kv))
+    file.write_text(PENDULUM)
     return Robot.load(str(file))
 
 
-def swings(seconds: float = 2.0, name: str = "swings", rate: float = RATE) -> Motion:
+def swings(seconds: float = 1.0, name: str = "swings", rate: float = RATE) -> Motion:
     """Out to the side, a little up and down."""
     time = np.arange(round(seconds * rate) + 1) / rate
     q = 1.2 + 0.3 * np.sin(2 * np.pi * time / 2.0)

@@ -134,7 +134,7 @@ def test_failures_are_kept_and_restored(walker: Robot, frames: MotionFrames) -> 
 def test_a_held_robot_has_no_base(tmp_path: Path) -> None:
     """Nor has its start; a motion of a second is one stretch."""
     robot = pendulum(tmp_path)
-    starts = ReferenceStarts(MotionFrames.of(swings(1.0), robot), robot, StartNoise(), "failures")
+    starts = ReferenceStarts(MotionFrames.of(swings(), robot), robot, StartNoise(), "failures")
     state = starts.states(starts.frames(3, rng()), rng())
     assert state.base_pos is None and state.q.shape == (3, 1)
     assert starts.chances.tolist() == [1.0]

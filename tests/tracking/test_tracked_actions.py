@@ -31,7 +31,7 @@ MEANINGS = {
 @pytest.mark.parametrize("meaning", MEANINGS)
 def test_actions_mean_what_the_contract_says(meaning: str, rod: Robot) -> None:
     """Two steps in a row; what is clipped is also what is seen of it."""
-    frames = MotionFrames.of(swings(1.0), rod)
+    frames = MotionFrames.of(swings(), rod)
     ours = tracking_contract(frames, rod, "asap", "default", 0.005)
     action = MEANINGS[meaning]
     task = task_of(frames, rod, contract=replace(ours, action=action))

@@ -33,7 +33,7 @@ def test_sizes_are_those_of_asap(walker: Robot, frames: MotionFrames) -> None:
 
 def test_a_held_robot_sees_no_base(rod: Robot) -> None:
     """Nor does its critic."""
-    frames = MotionFrames.of(swings(1.0), rod)
+    frames = MotionFrames.of(swings(), rod)
     task = task_of(frames, rod)
     begun(task)
     seen = task.observations()
@@ -244,7 +244,7 @@ def test_what_lasts_beyond_a_round_is_kept(walker: Robot, frames: MotionFrames) 
 
 def test_late_starts_do_not_count_as_short_episodes(rod: Robot) -> None:
     """An episode that comes to the end of the motion lasted, however late it began."""
-    frames = MotionFrames.of(swings(1.0), rod)
+    frames = MotionFrames.of(swings(), rod)
     task = task_of(frames, rod, where="anywhere", curricula=Curricula(target=20.0))
     begun(task)
     task._frame[:] = len(frames) - 2

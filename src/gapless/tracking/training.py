@@ -34,6 +34,7 @@ from gapless.tracking.tracker_files import Tracker
 from gapless.tracking.tracking_contract import MOTION_FILE, PORTS, tracking_contract
 from gapless.tracking.tracking_task import SensorNoise, TrackingTask
 from gapless.tracking.train_settings import TrainSettings
+from gapless.tracking.varied_worlds import varied_world
 from gapless.worlds.world import World
 
 JUDGES = 16
@@ -103,7 +104,7 @@ def train(
         watch: told how far it is.
     """
     settings = settings or TrainSettings()
-    world = training_world(robot, settings) if isinstance(robot, Robot) else robot
+    world = training_world(robot, settings, seed) if isinstance(robot, Robot) else robot
     frames = MotionFrames.of(motion, world.robot, world.rate)
     step = _physics_step(world)
     contract = tracking_contract(frames, world.robot, settings.preset, settings.action, step)
@@ -156,11 +157,12 @@ FINETUNED = replace(
 """Of `finetune` by default: a third of the samples of a training, and less noise."""
 
 
-def training_world(robot: Robot, settings: TrainSettings) -> World:
-    """The nominal simulator, as fast as it may be."""
+def training_world(robot: Robot, settings: TrainSettings, seed: int = 0) -> World:
+    """The nominal simulator, as fast as it may be; several where they are to differ."""
     from gapless.worlds import MujocoWorld
 
-    return MujocoWorld(robot, physics_step=0.005)
+    world = MujocoWorld(robot, physics_step=0.005)
+    return varied_world(world, settings.vary, seed) if settings.vary else world
 
 
 def followed(policy: Policy, robot: Robot) -> Motion:
