@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gapless.motions.excitation import multisine
+from gapless.policies import Policy
 from gapless.recordings.recording import Recording
 from gapless.robots import Robot
 from gapless.worlds import MujocoWorld
@@ -45,3 +46,11 @@ def clips(arms: Robot) -> list[Recording]:
         record(world, multisine(arms, 3.0, 50, seed=s), f"motion_{s}", start=world.home())
         for s in range(3)
     ]
+
+
+@pytest.fixture(scope="session")
+def swinger(tmp_path_factory: pytest.TempPathFactory) -> Policy:
+    """A tracker of a pendulum, trained in some seconds; nobody may change its folder."""
+    from quick_trackers import trained_swinger  # brings torch, which most tests do without
+
+    return trained_swinger(tmp_path_factory.mktemp("swinger"))

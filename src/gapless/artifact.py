@@ -84,7 +84,7 @@ def staged(path: str | Path, overwrite: bool = False) -> Iterator[Path]:
     target = Path(path).resolve()
     with _explained(target):
         _recover(target)
-        _refuse_occupied(target, overwrite)
+        refuse_occupied(target, overwrite)
         staging = _sibling(target, "staging")
         staging.mkdir(parents=True)
     try:
@@ -93,7 +93,7 @@ def staged(path: str | Path, overwrite: bool = False) -> Iterator[Path]:
         with _explained(target):
             write_json(staging / MARKER, provenance())
             sync_tree(staging)
-            _refuse_occupied(target, overwrite)
+            refuse_occupied(target, overwrite)
             _publish(staging, target)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
@@ -167,7 +167,7 @@ def refusal(error: OSError) -> str:
     return _REASONS.get(error.errno or 0, error.strerror or str(error))
 
 
-def _refuse_occupied(target: Path, overwrite: bool) -> None:
+def refuse_occupied(target: Path, overwrite: bool) -> None:
     """A target is free when it is absent, empty, or ours and to be replaced."""
     if not target.exists() or (target.is_dir() and not any(target.iterdir())):
         return

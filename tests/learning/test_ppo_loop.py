@@ -14,8 +14,9 @@ from gapless.errors import DataError
 from gapless.learning import ppo_progress
 from gapless.learning.adam_state import Arrays
 from gapless.learning.checkpoint import Checkpoint
-from gapless.learning.not_finite import NotFiniteError
+from gapless.learning.not_finite import MOST_NOISE, NotFiniteError, refuse_not_finite
 from gapless.learning.ppo_loop import PpoLoop
+from gapless.learning.ppo_progress import arrays_of
 from gapless.learning.ppo_settings import PpoSettings
 from gapless.learning.threads import torch_threads
 from gapless.learning.world_vec_env import WorldVecEnv
@@ -131,6 +132,72 @@ def test_what_is_no_number_is_refused(tmp_path: Path, monkeypatch) -> None:
     with pytest.raises(NotFiniteError, match=r"reward.*iteration 0"):
         loop().run(kept)
     assert kept.load() is None
+
+
+def test_a_noise_that_explodes_is_refused() -> None:
+    """The training has run away, though every figure is still a number."""
+    model = torch.nn.Linear(1, 1)
+    refuse_not_finite({"reward": 1.0, "noise": MOST_NOISE}, model, 3)
+    with pytest.raises(NotFiniteError, match=r"noise 20\.5 \(more than 20\).*iteration 3"):
+        refuse_not_finite({"reward": 1.0, "noise": 20.5}, model, 3)
+    with torch.no_grad():
+        model.bias[0] = torch.inf
+    with pytest.raises(NotFiniteError, match="bias is not finite"):
+        refuse_not_finite({"reward": 1.0}, model, 3)
+
+
+def test_only_the_critic_warms_up() -> None:
+    """An actor that is good already stays as it is until the critic knows what it is worth."""
+    warm = loop(4, warm_up=2)
+    begun = {name: arrays_of(getattr(warm.algorithm, name)) for name in ("actor", "critic")}
+    rate, seen = warm.algorithm.learning_rate, []
+
+    def look(now: Progress) -> None:
+        actor, critic = (arrays_of(getattr(warm.algorithm, n)) for n in ("actor", "critic"))
+        moved = [
+            k for k in actor if "normalizer" not in k and (actor[k] != begun["actor"][k]).any()
+        ]
+        assert (critic["mlp.0.weight"] != begun["critic"]["mlp.0.weight"]).any()
+        if now.done <= 2:
+            assert warm.algorithm.learning_rate == rate  # it is steered by what the actor does
+        seen.append(bool(moved))
+
+    warm.run(watch=look)
+    assert seen == [False, False, True, True]
+
+
+class Counted:
+    """Something that a task keeps beyond a round."""
+
+    def __init__(self) -> None:
+        self.rounds, self.restored = 0.0, 0
+
+    def arrays(self) -> Arrays:
+        """Counts how often it was kept."""
+        self.rounds += 1
+        return {"rounds": np.array([self.rounds])}
+
+    def restore(self, arrays: Arrays) -> None:
+        """Goes on from there."""
+        self.rounds, self.restored = float(arrays["rounds"][0]), self.restored + 1
+
+
+def test_what_a_task_remembers_is_kept_and_restored(tmp_path: Path, monkeypatch) -> None:
+    """Under its own name in the checkpoint; once, when the training goes on."""
+    monkeypatch.setattr(ppo_progress, "KEEP_SECONDS", -1.0)
+    first, kept = Counted(), Checkpoint(tmp_path / "progress")
+
+    def stop(now: Progress) -> None:
+        if now.done == 5:
+            raise StoppedError
+
+    with pytest.raises(StoppedError):
+        loop(memory=first).run(kept, stop)
+    found = kept.load()
+    assert found is not None and found[0]["memory/rounds"].tolist() == [2.0]
+    again = Counted()
+    loop(memory=again).run(kept)
+    assert (again.restored, again.rounds, first.restored) == (1, 3.0, 0)
 
 
 def test_numbers_that_cannot_be_are_refused() -> None:

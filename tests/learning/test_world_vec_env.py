@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 import torch
 
 from double_integrator import FAR, DoubleIntegrator, Reach
+from gapless.learning.episode_task import Command
 from gapless.learning.world_vec_env import WorldVecEnv
 
 COUNT = 4
@@ -123,6 +126,37 @@ def test_what_a_task_logs_is_in_the_extras() -> None:
     """Under rsl_rl's name."""
     env = environments()
     assert env.step(still(env))[3]["log"]["distance"] > 0
+
+
+class Pushed(Reach):
+    """Some are pushed at every other step."""
+
+    def command(self, actions: np.ndarray, first: bool) -> Command:
+        """A push of the last environment, once its episode is two steps old."""
+        push = np.zeros((COUNT, 3))
+        push[-1, 0] = 0.5 * (self.age[-1] % 2)
+        return Command(actions, push=push)
+
+
+def test_pushes_come_before_the_step() -> None:
+    """Only where there are any; a world that cannot be pushed is not asked otherwise."""
+
+    class Pushable(DoubleIntegrator):
+        told: ClassVar[list[np.ndarray]] = []
+
+        def push(self, velocity: np.ndarray) -> None:
+            self.told.append(velocity)
+            self._dq = self._dq + velocity[:, :1]
+
+    env = WorldVecEnv(Pushable(), Pushed(COUNT), COUNT)
+    for _ in range(4):
+        env.step(still(env))
+    assert len(Pushable.told) == 2
+    np.testing.assert_array_equal(Pushable.told[0][:, 0], [0, 0, 0, 0.5])
+    q = env._state.q[:, 0]
+    assert q[-1] > 0 and not q[:-1].any()
+    plain = WorldVecEnv(DoubleIntegrator(), Reach(COUNT), COUNT)  # it has no push() at all
+    plain.step(still(plain))
 
 
 def test_the_runner_of_rsl_rl_takes_it() -> None:

@@ -6,10 +6,13 @@ import shutil
 from pathlib import Path
 
 import pytest
+from policy_samples import small_contract
 
 import small_networks as nets
-from gapless.errors import FormatError
+from gapless.errors import DataError, FormatError
 from gapless.policies import Policy
+from gapless.policies.contract_json import KEY, contract_text
+from gapless.policies.policy_contract import Ports
 from gapless.policies.policy_files import load_policy
 from gapless.robots import Robot
 
@@ -152,3 +155,43 @@ def test_torch_files_are_refused_though_a_contract_lies_beside(tmp_path: Path) -
     shutil.copy(folder / "policy.onnx", folder / "policy.pt")
     with pytest.raises(FormatError, match=r"policy\.pt is a TorchScript .*torch\.onnx\.export"):
         Policy.load(folder / "policy.pt")
+
+
+def own(path: Path, rate: float = 25.0) -> Path:
+    """A network with our contract in its metadata, and other people's beside it."""
+    contract = small_contract(rate=rate, name="own", ports=Ports("obs", "actions"))
+    metadata = METADATA | {KEY: contract_text(contract)}
+    return nets.constant(path, 3, (1.0, 2.0, 3.0), metadata=metadata)
+
+
+def test_our_contract_in_a_network_counts_before_other_peoples(tmp_path: Path) -> None:
+    """Before a deploy.yaml beside it and other metadata in it, after a policy.toml."""
+    folder = tmp_path / "run"
+    network = own(folder / "policy.onnx")
+    filled(folder, "deploy.yaml")
+    for given in (network, str(network)):
+        policy = Policy.load(given)
+        assert (policy.name, policy.contract.rate, policy.source) == ("own", 25.0, network)
+        assert policy.contract == small_contract(
+            rate=25.0, name="own", ports=Ports("obs", "actions")
+        )
+    filled(folder, "policy.toml")
+    assert Policy.load(network).contract.rate == 100.0
+
+
+def test_a_folder_with_our_network_alone_is_a_policy(tmp_path: Path) -> None:
+    """Whatever the network is called."""
+    network = own(tmp_path / "kick" / "best.onnx")
+    assert Policy.load(network.parent).source == network
+
+
+def test_our_contract_in_a_network_may_be_damaged(tmp_path: Path) -> None:
+    """Then other metadata do not stand in for it."""
+    path = tmp_path / "policy.onnx"
+    nets.constant(path, 3, (1.0, 2.0, 3.0), metadata=METADATA | {KEY: '{"rate": 50'})
+    with pytest.raises(FormatError, match=rf"policy\.onnx: {KEY} does not read as a contract"):
+        Policy.load(path)
+    wide = METADATA | {KEY: contract_text(small_contract("joint_pos", "joint_vel"))}
+    nets.constant(path, 3, (1.0, 2.0, 3.0), metadata=wide)
+    with pytest.raises(DataError, match=r"the contract builds 6 numbers .* the network takes 3"):
+        Policy.load(path)

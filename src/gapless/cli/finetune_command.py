@@ -11,7 +11,7 @@ import tyro
 from gapless.cli.stopping import stoppable, stopped
 from gapless.cli.terminal import check_outputs, console, parse
 from gapless.cli.tracker_view import report_tracker, shown_tracker
-from gapless.cli.train_command import checkpoint_of, refuse_existing
+from gapless.cli.train_command import checkpoint_of
 from gapless.errors import GaplessError
 
 if TYPE_CHECKING:
@@ -71,7 +71,6 @@ def run(arguments: list[str]) -> int:
     from gapless.tracking import finetune
     from gapless.tracking.training import FINETUNED
 
-    refuse_existing(args.out, args.overwrite)
     check_outputs(args.out, args.json)
     policy = Policy.load(args.policy)
     world = _world(args, policy)

@@ -11,7 +11,7 @@ import tyro
 from gapless.cli.stopping import stoppable, stopped
 from gapless.cli.terminal import check_outputs, console, parse
 from gapless.cli.tracker_view import report_tracker, shown_tracker
-from gapless.errors import ArtifactError, unknown
+from gapless.errors import unknown
 
 if TYPE_CHECKING:
     from gapless.motions import Motion
@@ -76,7 +76,6 @@ def run(arguments: list[str]) -> int:
     from gapless.robots import Robot
     from gapless.tracking import train
 
-    refuse_existing(args.out, args.overwrite)
     check_outputs(args.out, args.json)
     robot = Robot.load(args.robot, lock=args.lock)
     motion, world = _motion(args, robot), _world(args, robot)
@@ -96,12 +95,6 @@ def run(arguments: list[str]) -> int:
     report_tracker(policy, args.json)
     console(stderr=True).print(f"next: gapless evaluate {args.out}")
     return 0
-
-
-def refuse_existing(out: Path, overwrite: bool) -> None:
-    """Refuse a folder that is there before the work, not after it."""
-    if out.exists() and not overwrite:
-        raise ArtifactError(f"{out} exists; use --overwrite, or another --out")
 
 
 def checkpoint_of(out: Path) -> Path:
@@ -125,8 +118,9 @@ def _world(args: Train, robot: Robot) -> World:
     from gapless.tracking.varied_worlds import varied_world
     from gapless.worlds.named_worlds import world_of
 
-    own = args.world is None
-    world = training_world(robot) if own else world_of(args.world or "", robot, args.physics_step)
+    if args.world is None:
+        return training_world(robot, _settings(args), args.seed)
+    world = world_of(args.world, robot, args.physics_step)
     return varied_world(world, args.vary, args.seed) if args.vary else world
 
 

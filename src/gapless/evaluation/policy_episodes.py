@@ -166,7 +166,7 @@ def really(world: World, seen: State) -> State:
     """The state as it is: of a hidden robot what no sensor says."""
     if isinstance(world, MixedWorld):
         count = len(world.worlds)
-        parts = [really(w, seen[k::count]).fields for k, w in enumerate(world.worlds)]
+        parts = [really(w, seen[k::count]).fields for k, w in enumerate(world.busy)]
         return State(**{name: world.mixed([part[name] for part in parts]) for name in parts[0]})
     if isinstance(world, HiddenWorld):
         return replace(true_state(world), torque=seen.torque)

@@ -10,7 +10,7 @@ from gapless.errors import DataError
 from gapless.motions.motion import Motion
 from gapless.robots import Robot
 from gapless.robots.body_states import BodyKinematics, BodyStates
-from gapless.robots.rotations import conj, mul, rotation_vector
+from gapless.robots.rotations import conj, mul, normalise, rotation_vector
 from gapless.worlds.world import State
 
 SHORTEST = 0.2
@@ -27,6 +27,7 @@ class MotionFrames:
         state: (T, ...) joints and base with their velocities, as a world takes them.
         bodies: (T, B, ...) the robot's tracking points.
         names: of the bodies.
+        joints: of the state, the robot's.
     """
 
     name: str
@@ -34,6 +35,7 @@ class MotionFrames:
     state: State
     bodies: BodyStates
     names: tuple[str, ...]
+    joints: tuple[str, ...]
 
     def __len__(self) -> int:
         return len(self.state)
@@ -69,7 +71,8 @@ class MotionFrames:
             )
         state = _state(motion.resampled(rate), robot)
         bodies = kinematics or BodyKinematics(robot)
-        return cls(motion.name, rate, state, bodies.states(state), bodies.names)
+        joints = robot.joints.names
+        return cls(motion.name, rate, state, bodies.states(state), bodies.names, joints)
 
 
 def _state(motion: Motion, robot: Robot) -> State:
@@ -84,6 +87,7 @@ def _state(motion: Motion, robot: Robot) -> State:
             f"motion {motion.name!r} does not say where the base is, which a {robot.name} on its "
             "feet is asked to follow; give a motion with a base"
         )
+    quat = normalise(quat)  # files round it, and bodies would be stretched by it
     return State(q, dq, pos, quat, np.gradient(pos, axis=0) * rate, _spin(quat, rate))
 
 

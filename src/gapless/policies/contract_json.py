@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from gapless.errors import DataError, FormatError
+from gapless.errors import FormatError
 from gapless.policies.policy_contract import (
     Action,
     Block,
@@ -21,19 +21,20 @@ KEY = "gapless_contract"
 """Key of the metadata that holds a contract of ours."""
 
 
+_DAMAGED = (ValueError, TypeError, AttributeError, LookupError, RecursionError, OverflowError)
+"""What a text that is no contract may raise on its way to one."""
+
+
 def contract_text(contract: PolicyContract) -> str:
-    """The contract as one line of JSON."""
-    return json.dumps(contract.to_dict(), sort_keys=True, allow_nan=False)
+    """The contract as one line of JSON; bounds on one side only are written as Infinity."""
+    return json.dumps(contract.to_dict(), sort_keys=True)
 
 
 def contract_of(text: str, where: str) -> PolicyContract:
     """Inverse of `contract_text`."""
     try:
-        data = json.loads(text)
-        return _contract(data)
-    except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
-        if isinstance(error, DataError):
-            raise
+        return _contract(json.loads(text))
+    except _DAMAGED as error:
         raise FormatError(f"{where}: {KEY} does not read as a contract: {error!r}") from error
 
 

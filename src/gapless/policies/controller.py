@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from gapless.errors import DataError, NameMismatchError
+from gapless.policies.action_targets import action_targets, clip_action
 from gapless.policies.observer import Observer, term_of_column
 from gapless.policies.onnx_network import OnnxNetwork
 from gapless.policies.policy_contract import PolicyContract
@@ -101,11 +102,8 @@ class PolicyController:
             )
         self._require_finite(action, "the network's output")
         self._states = states
-        clip = self.contract.action.clip
-        self.action = action if clip is None else np.clip(action, *clip)
-        wanted = self._base(sight) + self.action * np.asarray(self.contract.action.scale)
-        if self.contract.action.limits:
-            wanted = np.clip(wanted, *np.transpose(self.contract.action.limits))
+        self.action = clip_action(self.contract, action)
+        wanted = action_targets(self.contract, self.action, sight.target, sight.reference)
         self.targets = self.targets.copy()
         self.targets[:, self._moved] = wanted
         self.step = self.step + 1
@@ -151,17 +149,6 @@ class PolicyController:
                         f"policy {self.contract.name!r} sees {term.name!r}, which needs {need}; "
                         "these readings have none (a robot that is mounted fixed has no base)"
                     )
-
-    def _base(self, sight: Sighting) -> np.ndarray:
-        """What actions are added to."""
-        meaning, offset = self.contract.action.meaning, self.contract.action.offset
-        if meaning == "offset":
-            return np.asarray(offset) if offset else self.contract.pose
-        if meaning == "reference":
-            if sight.reference is None:
-                raise DataError(f"policy {self.contract.name!r} acts around a motion; give it one")
-            return sight.reference.joint_pos
-        return sight.target if meaning == "increment" else np.zeros(len(self._moved))
 
     def _require_finite(self, array: np.ndarray, what: str) -> None:
         if np.isfinite(array).all():

@@ -130,37 +130,50 @@ def read_mlp(path: Path) -> MlpWeights:
 
 
 def _chain(nodes: list[Any], stored: dict[str, np.ndarray], path: Path) -> MlpWeights:
-    """Follow the nodes, each of which must take what the last one gave."""
+    """Follow the nodes, each of which must take what the last one gave, in the one order."""
     layers: list[tuple[np.ndarray, np.ndarray]] = []
-    activations, scaling, folded = set(), {}, nodes[0].input[0] if nodes else ""
+    active, scaling, now = [], {}, nodes[0].input[0] if nodes else ""
     for node in nodes:
-        held = [stored[name] for name in node.input if name in stored]
+        kind, held = node.op_type, [stored[name] for name in node.input if name in stored]
         taken = [name for name in node.input if name not in stored]
-        if taken != [folded]:
-            raise DataError(_other(path, f"{node.op_type} takes {', '.join(taken)}"))
-        folded = node.output[0]
-        if node.op_type == "Gemm":
-            layers.append(_gemm(node, held))
-        elif node.op_type == "MatMul" and len(held) == 1:
-            layers.append((held[0].T, np.zeros(held[0].shape[1], np.float32)))
-        elif node.op_type == "Add" and layers and len(held) == 1:
-            layers[-1] = (layers[-1][0], layers[-1][1] + held[0])
-        elif node.op_type in ("Sub", "Div") and not layers and len(held) == 1:
-            scaling[node.op_type] = held[0].reshape(-1)
-        elif node.op_type in ACTIVATIONS and layers:
-            activations.add(ACTIVATIONS[node.op_type])
-        elif node.op_type not in ("Identity", "Flatten"):
-            raise DataError(_other(path, f"it has {node.op_type}"))
-    if len(layers) < 2 or len(activations) != 1:
-        raise DataError(_other(path, f"{len(layers)} layers, {sorted(activations)} between them"))
-    return MlpWeights(tuple(layers), activations.pop(), scaling.get("Sub"), scaling.get("Div"))
+        if taken != [now] or node.input[0] != now:
+            raise DataError(_other(path, f"{kind} takes {', '.join(node.input)}"))
+        now, bare = node.output[0], len(layers) > len(active)
+        if kind in ("Gemm", "MatMul") and held and not bare:
+            layers.append(_layer(node, held, path))
+        elif kind == "Add" and bare and len(held) == 1:
+            layers[-1] = (layers[-1][0], layers[-1][1] + held[0].reshape(-1))
+        elif kind in ("Sub", "Div") and not {kind, "Div"} & {*scaling} and not layers:
+            scaling[kind] = held[0].reshape(-1)
+        elif kind in ACTIVATIONS and bare and (kind != "Elu" or _number(node, "alpha", 1) == 1):
+            active.append(ACTIVATIONS[kind])
+        elif kind not in ("Identity", "Flatten"):
+            raise DataError(_other(path, f"it has {kind} after {len(layers)} layers"))
+    if len(layers) != len(active) + 1 or len(set(active)) != 1:
+        raise DataError(_other(path, f"{len(layers)} layers, {active} after them"))
+    return MlpWeights(tuple(layers), active[0], *_scaled(scaling, layers[0][0].shape[1]))
 
 
-def _gemm(node: Any, held: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    flags = {a.name: a.i or a.f for a in node.attribute}
-    matrix = held[0] if flags.get("transB") else held[0].T
-    bias = held[1] if len(held) > 1 else np.zeros(len(matrix), np.float32)
-    return np.array(matrix, np.float32), np.array(bias, np.float32).reshape(-1)
+def _scaled(scaling: dict[str, np.ndarray], width: int) -> tuple[np.ndarray, ...]:
+    """Mean and standard deviation of the input, where it is normalised."""
+    given = scaling.get("Sub", np.zeros(1)), scaling.get("Div", np.ones(1))
+    return tuple(np.broadcast_to(v, width).astype(np.float32) for v in given) if scaling else ()
+
+
+def _layer(node: Any, held: list[np.ndarray], path: Path) -> tuple[np.ndarray, np.ndarray]:
+    scaled = any(_number(node, key, 1) != 1 for key in ("alpha", "beta"))
+    if scaled or _number(node, "transA") or held[0].ndim != 2:
+        raise DataError(_other(path, f"a {node.op_type} that scales or turns its input"))
+    matrix = held[0] if _number(node, "transB") else held[0].T
+    bias = held[1].reshape(-1) if len(held) > 1 else np.zeros(1)
+    wide = np.broadcast_to(bias, len(matrix))
+    return np.array(matrix, np.float32), np.array(wide, np.float32)
+
+
+def _number(node: Any, name: str, usual: float = 0.0) -> float:
+    """An attribute of a node; ONNX leaves out what is usual."""
+    found = (float(a.i or a.f) for a in node.attribute if a.name == name)
+    return next(found, usual)
 
 
 def _other(path: Path, found: str) -> str:

@@ -133,7 +133,7 @@ class PolicyLoop:
         return Policy.load(folder) if folder.exists() else make()
 
     def _train(self) -> Policy:
-        world = training_world(self.robot)
+        world = training_world(self.robot, self.settings.train, self.settings.seed)
         return train(
             *(self.motion, world, self.path / "policy_0", self.settings.train),
             seed=self.settings.seed,

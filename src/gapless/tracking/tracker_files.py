@@ -83,21 +83,25 @@ def _csv(values: Any) -> str:
 
 
 def _motion(frames: MotionFrames, contract: PolicyContract) -> bytes:
-    """The reference: arrays of mjlab and BeyondMimic, and those of our own motions beside them."""
+    """The reference: arrays of mjlab and BeyondMimic, and those of our own motions beside them.
+
+    The former have the joints that the policy moves, in its order; the latter the robot's.
+    """
     state, bodies, buffer = frames.state, frames.bodies, io.BytesIO()
+    moved = [frames.joints.index(joint) for joint in contract.joints]
     base = {"base_pos": state.base_pos, "base_quat_wxyz": state.base_quat_wxyz}
     np.savez_compressed(
         buffer,
         allow_pickle=False,
         fps=np.array([frames.rate]),
-        joint_pos=state.q,
-        joint_vel=state.dq,
+        joint_pos=state.q[:, moved],
+        joint_vel=state.dq[:, moved],
         body_pos_w=bodies.pos,
         body_quat_w=bodies.quat_wxyz,
         body_lin_vel_w=bodies.lin_vel,
         body_ang_vel_w=bodies.ang_vel,
         name=np.array(frames.name),
-        joints=np.array(contract.joints),
+        joints=np.array(frames.joints),
         rate=np.array(frames.rate),
         q=state.q,
         **{k: v for k, v in base.items() if v is not None},

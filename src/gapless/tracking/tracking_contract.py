@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gapless.errors import unknown
+from gapless.errors import DataError, unknown
 from gapless.motions.motion_frames import MotionFrames
 from gapless.policies.policy_contract import Action, Block, PolicyContract, Ports, Term
+from gapless.policies.terms import KINDS
 from gapless.robots import Robot
 
 MOTION_FILE = "motion.npz"
@@ -80,6 +81,29 @@ def _action(robot: Robot, action: str) -> Action:
     known = (joints.effort > 0) & np.isfinite(joints.effort) & (joints.kp > 0)
     turn = np.where(known, share * joints.effort / np.where(known, joints.kp, 1.0), share)
     return Action("reference", tuple(map(float, np.minimum(turn, MOST))))
+
+
+def require_trackable(contract: PolicyContract, robot: Robot, push: float = 0.0) -> None:
+    """Refuse a policy whose episodes no motion of this robot can give.
+
+    Args:
+        contract: of the policy.
+        robot: in the world that it is trained in.
+        push: speed that its base is to be given at once, m/s.
+    """
+    terms = contract.terms.values()
+    robot.joints.pick([*contract.joints, *contract.hold, *(j for t in terms for j in t.joints)])
+    if contract.commands:
+        raise DataError(
+            f"policy {contract.name!r} is told {', '.join(contract.commands)} while it runs; only "
+            "one that follows a motion can be trained here"
+        )
+    based = [term.name for term in terms if KINDS[term.kind].needs]
+    if robot.mount != "free" and (based or push):
+        lacking = f"policy {contract.name!r} sees {', '.join(based)}" if based else "a push"
+        raise DataError(
+            f"{lacking}: that needs a base, and {robot.name} is mounted {robot.mount!r}"
+        )
 
 
 def anchor_of(robot: Robot) -> str:

@@ -74,9 +74,10 @@ def _beyond(excess: np.ndarray) -> np.ndarray:
 
 def _position_limit(step: TrackedStep) -> np.ndarray:
     joints, share = step.robot.joints, step.soft.get("position", 0.95)
-    middle, half = (joints.upper + joints.lower) / 2, (joints.upper - joints.lower) / 2
-    out = _beyond(np.abs(step.state.q - middle) - share * half)
-    return np.where(np.isfinite(half), out, 0.0).sum(axis=1)
+    known = np.isfinite(joints.lower) & np.isfinite(joints.upper)
+    low, high = (np.where(known, bound, 0.0) for bound in (joints.lower, joints.upper))
+    off = np.abs(step.state.q - (low + high) / 2)
+    return (known * _beyond(off - share * (high - low) / 2)).sum(axis=1)
 
 
 def _velocity_limit(step: TrackedStep) -> np.ndarray:

@@ -9,6 +9,7 @@ import numpy as np
 
 from gapless.learning.episode_task import Command, Start
 from gapless.motions.motion_frames import MotionFrames
+from gapless.policies.action_targets import action_targets, clip_action
 from gapless.policies.observer import Observer
 from gapless.policies.policy_contract import PolicyContract
 from gapless.policies.reference import Reference, ReferenceMotion
@@ -20,6 +21,7 @@ from gapless.robots.rotations import conj, mul, rotate
 from gapless.tracking.curricula import Curricula
 from gapless.tracking.reference_starts import ReferenceStarts, StartNoise
 from gapless.tracking.tracked_step import TrackedBodies, TrackedStep, heading
+from gapless.tracking.tracking_contract import require_trackable
 from gapless.tracking.tracking_rewards import reward
 from gapless.worlds.world import State
 
@@ -88,6 +90,7 @@ class TrackingTask:
         truth: Callable[[State], State] = lambda seen: seen,
         seed: int = 0,
     ) -> None:
+        require_trackable(contract, robot, push)
         self._truth = truth
         self.frames, self.robot, self.contract, self.weights = frames, robot, contract, weights
         self.curricula = curricula or Curricula()
@@ -97,7 +100,8 @@ class TrackingTask:
         self._kinematics = BodyKinematics(robot)
         home = self._kinematics.states(_standing(robot))
         self._which = TrackedBodies.of(robot, frames.names, contract.anchor, home)
-        self._moved = [robot.joints.index(j) for j in contract.joints]
+        self._moved, self._rest = robot.joints.pick(contract.joints), robot.joints.default.copy()
+        self._rest[robot.joints.pick(contract.hold)] = list(contract.hold.values())
         self.reference = reference_motion(frames, self._moved, self._which.anchor)
         self._observer = Observer(contract, environments)
         self._told = gains_of(contract, robot)
@@ -109,11 +113,11 @@ class TrackingTask:
 
     def renew(self, draw: int) -> np.random.Generator:
         """Forget all episodes."""
-        n, joints = self._environments, len(self.robot.joints.names)
+        n = self._environments
         self._rng = np.random.default_rng([self._seed, draw])
         self._frame, self._age = np.zeros((2, n), int)
         self._action, self._before = np.zeros((2, n, self.num_actions))
-        self._targets = np.tile(self.robot.joints.default, (n, 1)).reshape(n, joints)
+        self._targets = np.tile(self._rest, (n, 1))
         self._velocities = np.zeros((n, PAST, 3))
         self._seen, self.distance = np.zeros((n, self.contract.width)), np.zeros(n)
         self._bodies: BodyStates | None = None
@@ -130,7 +134,8 @@ class TrackingTask:
         self._observer.forget(rows)
         self._velocities[rows] = 0.0
         state = self.starts.states(at, self._rng)
-        self._targets[rows] = state.q
+        self._targets[rows] = self._rest
+        self._targets[np.ix_(rows, np.array(self._moved))] = state.q[:, self._moved]
         return Start(state, None if self._told is None else [self._told] * len(rows))
 
     def look(self, state: State, fresh: np.ndarray) -> None:
@@ -205,12 +210,10 @@ class TrackingTask:
     def command(self, actions: np.ndarray, first: bool) -> Command:
         """What (n, A) actions command."""
         del first
-        self._before, self._action = self._action, actions
-        how, base = self.contract.action, self.contract.pose
-        if how.meaning == "reference":
-            base = self.reference.at(self._frame).joint_pos
+        self._before, self._action = self._action, clip_action(self.contract, actions)
+        last, now = self._targets[:, self._moved], self.reference.at(self._frame)
         self._targets = self._targets.copy()
-        self._targets[:, self._moved] = base + actions * np.asarray(how.scale)
+        self._targets[:, self._moved] = action_targets(self.contract, self._action, last, now)
         sent = self._targets
         if self._noise:
             sent = sent + self._rng.uniform(-self._noise, self._noise, sent.shape)

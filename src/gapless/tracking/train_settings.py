@@ -62,6 +62,11 @@ class TrainSettings:
         if negative:
             raise DataError(f"{', '.join(negative)} must not be below 0")
         self.ppo.refuse_few(self.environments)
+        if self.vary > self.environments:
+            raise DataError(
+                f"vary asks for {self.vary} simulators, environments for {self.environments}; "
+                "there must be at least one in each"
+            )
 
     @property
     def weights(self) -> dict[str, float]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gapless.artifact import refuse_occupied
 from gapless.errors import DataError
 from gapless.evaluation.policy_episodes import really
 from gapless.learning.adam_state import Arrays
@@ -33,6 +34,7 @@ from gapless.tracking.tracker_files import Tracker
 from gapless.tracking.tracking_contract import MOTION_FILE, PORTS, tracking_contract
 from gapless.tracking.tracking_task import SensorNoise, TrackingTask
 from gapless.tracking.train_settings import TrainSettings
+from gapless.tracking.varied_worlds import varied_world
 from gapless.worlds.world import World
 
 JUDGES = 16
@@ -102,7 +104,7 @@ def train(
         watch: told how far it is.
     """
     settings = settings or TrainSettings()
-    world = training_world(robot) if isinstance(robot, Robot) else robot
+    world = training_world(robot, settings, seed) if isinstance(robot, Robot) else robot
     frames = MotionFrames.of(motion, world.robot, world.rate)
     step = _physics_step(world)
     contract = tracking_contract(frames, world.robot, settings.preset, settings.action, step)
@@ -155,12 +157,16 @@ FINETUNED = replace(
 """Of `finetune` by default: a third of the samples of a training, and less noise."""
 
 
-def training_world(robot: Robot) -> World:
-    """The nominal simulator, as fast as it may be: few contacts a foot, 5 ms steps."""
+def training_world(robot: Robot, settings: TrainSettings, seed: int = 0) -> World:
+    """The nominal simulator, as fast as it may be: few contacts a foot, 5 ms steps.
+
+    Several that differ where the settings ask for it.
+    """
     from gapless.worlds import MujocoWorld
 
     simple = robot.with_simple_feet() if robot.mount == "free" else robot
-    return MujocoWorld(simple, physics_step=0.005)
+    world = MujocoWorld(simple, physics_step=0.005)
+    return varied_world(world, settings.vary, seed) if settings.vary else world
 
 
 def followed(policy: Policy, robot: Robot) -> Motion:
@@ -206,6 +212,7 @@ def _trained(
     overwrite: bool,
     watch: Watch | None,
 ) -> Policy:
+    refuse_occupied(Path(out).resolve(), overwrite)  # before the work, not after it
     how, course = job.settings, []
     where = "failures" if how.preset == "beyondmimic" else "anywhere"
     task = job.task(job.world, how.environments, where)

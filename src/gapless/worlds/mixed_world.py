@@ -17,13 +17,18 @@ class MixedWorld:
     """Several worlds of one robot side by side; environment i is in world i modulo their number.
 
     Args:
-        worlds: with the same joints and rate.
+        worlds: with the same joints and rate. Where environments are fewer, the last have none.
     """
 
     def __init__(self, worlds: Sequence[World]) -> None:
         if not worlds:
             raise DataError("there is no world to mix")
-        self.worlds = tuple(worlds)
+        self.worlds, self._environments = tuple(worlds), 0
+        joints, rates = ({f(w) for w in worlds} for f in (_joints, lambda w: round(w.rate, 6)))
+        if len(joints) > 1 or len(rates) > 1:
+            raise DataError(
+                f"worlds of {len(joints)} sets of joints and rates {sorted(rates)} cannot be mixed"
+            )
 
     @property
     def robot(self) -> Robot:
@@ -47,9 +52,14 @@ class MixedWorld:
         return max(world.history_steps for world in self.worlds)
 
     @property
+    def busy(self) -> tuple[World, ...]:
+        """The worlds that have environments; all of them before the first reset."""
+        return self.worlds[: self._environments or None]
+
+    @property
     def health(self) -> Health:
         """Of all environments."""
-        found = [world.health for world in self.worlds]
+        found = [world.health for world in self.busy]
         return Health(self.mixed([h.diverged for h in found]), self.mixed([h.at for h in found]))
 
     def mixed(self, parts: Sequence[np.ndarray]) -> np.ndarray:
@@ -82,36 +92,37 @@ class MixedWorld:
         history: np.ndarray | None = None,
     ) -> None:
         """Put environments into a state; see `World.reset`."""
-        count = len(self.worlds)
-        rows = np.arange(len(state)) if which is None else np.asarray(which)
-        rows = np.flatnonzero(rows) if rows.dtype == bool else rows
-        for k, world in enumerate(self.worlds):
+        count, whole = len(self.worlds), which is None
+        self._environments = len(state) if whole else self._environments
+        rows = np.arange(self._environments)
+        rows = rows if whole else rows[np.asarray(which)]
+        for k, world in enumerate(self.busy):
             mine = np.flatnonzero(rows % count == k)
-            if which is None or len(mine):
+            if len(mine):
                 told = None if conditions is None else [conditions[int(i)] for i in mine]
                 past = None if history is None else history[mine]
-                place = None if which is None else rows[mine] // count
+                place = None if whole else rows[mine] // count
                 world.reset(state[mine], place, told, past)
 
     def place(self, state: State) -> None:
         """Move all environments to another state."""
-        for k, world in enumerate(self.worlds):
+        for k, world in enumerate(self.busy):
             world.place(state[k :: len(self.worlds)])
 
     def push(self, velocity: np.ndarray, which: np.ndarray | None = None) -> None:
         """Add a velocity to the bases of environments."""
-        count = len(self.worlds)
-        rows = np.arange(len(velocity)) if which is None else np.arange(10**6)[which]
-        for k, world in enumerate(self.worlds):
+        count, rows = len(self.worlds), np.arange(self._environments)
+        rows = rows if which is None else rows[np.asarray(which)]
+        for k, world in enumerate(self.busy):
             mine = np.flatnonzero(rows % count == k)
             if len(mine):
-                world.push(velocity[mine], None if which is None else rows[mine] // count)
+                world.push(velocity[mine], rows[mine] // count)
 
     def step(self, target: np.ndarray, torque: np.ndarray | None = None) -> State:
         """Hold targets for one control step, in every world."""
         found = [
             world.step(target[k :: len(self.worlds)], self._part(torque, k)).fields
-            for k, world in enumerate(self.worlds)
+            for k, world in enumerate(self.busy)
         ]
         names = [name for name in found[0] if all(name in part for part in found)]
         return State(**{name: self.mixed([part[name] for part in found]) for name in names})
@@ -135,7 +146,11 @@ class MixedWorld:
                 history=self._part(history, k),
                 conditions=None if conditions is None else list(conditions)[k::count],
             ).fields
-            for k, world in enumerate(self.worlds)
+            for k, world in enumerate(self.worlds[: len(state)])
         ]
         names = [name for name in found[0] if all(name in part for part in found)]
         return Trajectory(**{name: self.mixed([part[name] for part in found]) for name in names})
+
+
+def _joints(world: World) -> tuple[str, ...]:
+    return world.robot.joints.names
