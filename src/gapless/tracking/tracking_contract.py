@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from gapless.errors import DataError, unknown
 from gapless.motions.motion_frames import MotionFrames
 from gapless.policies.policy_contract import Action, Block, PolicyContract, Ports, Term
@@ -34,7 +36,7 @@ def tracking_contract(
 
     Args:
         frames: of the motion, at the control rate.
-        robot: whose joints it moves, with the robot's gains and default pose.
+        robot: whose joints it moves, with its default pose and the gains that its table states.
         sight: asap or beyondmimic.
         action: residual or default.
         physics_step: it is trained with, s.
@@ -50,8 +52,8 @@ def tracking_contract(
         rate=frames.rate,
         joints=joints.names,
         default=dict(zip(joints.names, map(float, joints.default), strict=True)),
-        kp=tuple(map(float, joints.kp)),
-        kd=tuple(map(float, joints.kd)),
+        kp=_stated(robot, joints.kp, 0),
+        kd=_stated(robot, joints.kd, 1),
         action=Action("reference" if action == "residual" else "offset", (robot.action_scale,)),
         terms={term.name: term for term in seen.terms},
         blocks=seen.blocks,
@@ -63,6 +65,12 @@ def tracking_contract(
         bodies=frames.names,
         robot=robot.name,
     )
+
+
+def _stated(robot: Robot, made: np.ndarray, gain: int) -> tuple[float, ...]:
+    """Gains to state so that the drives of a calibrated robot make its own of them."""
+    errors = [robot.gain_errors.get(j, (1.0, 1.0))[gain] or 1.0 for j in robot.joints.names]
+    return tuple(float(k / error) for k, error in zip(made, errors, strict=True))
 
 
 def require_trackable(contract: PolicyContract, robot: Robot, push: float = 0.0) -> None:
