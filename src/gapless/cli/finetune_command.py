@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
 from gapless.cli.terminal import parse
 from gapless.cli.training_options import TrainingOptions, trained
-from gapless.errors import GaplessError
+from gapless.errors import GaplessError, unknown
 
 if TYPE_CHECKING:
     from gapless.motions import Motion
@@ -31,10 +31,15 @@ class Finetune(TrainingOptions):
     """Folder, contract or network of the policy; ours, or other people's."""
     run: Path | None = None
     """Folder of gapless close: its corrected simulator."""
-    stage: Literal["raw", "identified", "corrected"] = "corrected"
-    """Which simulator of the run; the last that was kept where it has none of this name."""
+    stage: str = "corrected"
+    """Which simulator of the run: raw, identified or corrected; the last that was kept where it
+    has none of this name."""
     world: str | None = None
     """Instead of a run: ENGINE[:PRESET[:UNIT]], e.g. physx:hard:2."""
+    robot: str | None = None
+    """With --world: built-in robot, or path of an .xml, .urdf or .toml; the policy's by default."""
+    lock: tuple[str, ...] = ()
+    """Joints or joint groups to weld at their default angle."""
     motion: Path | None = None
     """What it follows; the motion beside the policy by default."""
     noise: float = 0.0
@@ -70,18 +75,29 @@ def run(arguments: list[str]) -> int:
 
 def _world(args: Finetune, policy: Policy) -> World:
     from gapless.closing import Run
-    from gapless.robots import Robot
+    from gapless.closing.stage import STAGES
     from gapless.worlds.named_worlds import world_of
 
     if (args.run is None) == (args.world is None):
         raise GaplessError("where shall it be tuned? give --run RUN, or --world physx:hard:2")
-    if args.run is not None:
-        worlds = Run.open(args.run).worlds()
-        return worlds.get(args.stage, list(worlds.values())[-1])
-    if not policy.contract.robot:
-        raise GaplessError("the policy does not say which robot it is for; give a --run")
-    robot = Robot.load(policy.contract.robot, mount="free")
-    return world_of(args.world or "", robot, args.physics_step)
+    if args.run is None:
+        return world_of(args.world or "", _robot(args, policy), args.physics_step)
+    if args.stage not in STAGES:
+        raise unknown("stage", args.stage, STAGES)
+    worlds = Run.open(args.run).worlds()
+    return worlds.get(args.stage, list(worlds.values())[-1])
+
+
+def _robot(args: Finetune, policy: Policy) -> Robot:
+    """On its feet where the policy sees its base, else as it is usually held."""
+    from gapless.policies.terms import KINDS
+    from gapless.robots import Robot
+
+    name = args.robot or policy.contract.robot
+    if not name:
+        raise GaplessError("the policy does not say which robot it is for; say it with --robot")
+    based = any(KINDS[term.kind].needs for term in policy.contract.terms.values())
+    return Robot.load(name, mount="free" if based else None, lock=args.lock)
 
 
 def _motion(args: Finetune, robot: Robot) -> Motion | None:

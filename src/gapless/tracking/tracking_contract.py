@@ -38,7 +38,7 @@ def tracking_contract(
 
     Args:
         frames: of the motion, at the control rate.
-        robot: whose joints it moves, with the robot's gains and default pose.
+        robot: whose joints it moves, with its default pose and the gains that its table states.
         sight: asap or beyondmimic.
         action: residual or default.
         physics_step: it is trained with, s.
@@ -54,8 +54,8 @@ def tracking_contract(
         rate=frames.rate,
         joints=joints.names,
         default=dict(zip(joints.names, map(float, joints.default), strict=True)),
-        kp=tuple(map(float, joints.kp)),
-        kd=tuple(map(float, joints.kd)),
+        kp=_stated(robot, joints.kp, 0),
+        kd=_stated(robot, joints.kd, 1),
         action=_action(robot, action),
         terms={term.name: term for term in seen.terms},
         blocks=seen.blocks,
@@ -81,6 +81,12 @@ def _action(robot: Robot, action: str) -> Action:
     known = (joints.effort > 0) & np.isfinite(joints.effort) & (joints.kp > 0)
     turn = np.where(known, share * joints.effort / np.where(known, joints.kp, 1.0), share)
     return Action("reference", tuple(map(float, np.minimum(turn, MOST))))
+
+
+def _stated(robot: Robot, made: np.ndarray, gain: int) -> tuple[float, ...]:
+    """Gains to state so that the drives of a calibrated robot make its own of them."""
+    errors = [robot.gain_errors.get(j, (1.0, 1.0))[gain] or 1.0 for j in robot.joints.names]
+    return tuple(float(k / error) for k, error in zip(made, errors, strict=True))
 
 
 def require_trackable(contract: PolicyContract, robot: Robot, push: float = 0.0) -> None:

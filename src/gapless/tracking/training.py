@@ -37,6 +37,8 @@ from gapless.tracking.train_settings import TrainSettings
 from gapless.tracking.varied_worlds import varied_world
 from gapless.worlds.world import World
 
+NEAR = 0.05
+"""Seconds by which what a policy says of its motion may differ from the motion's frames."""
 JUDGES = 16
 """Episodes that choose between the rounds of a training."""
 
@@ -180,8 +182,15 @@ def followed(policy: Policy, robot: Robot) -> Motion:
 
 def own_contract(policy: Policy, frames: MotionFrames, name: str) -> PolicyContract:
     """The contract of a policy as our folders have it: ports by name, its motion beside it."""
+    before = policy.contract.motion_seconds or np.inf
     return replace(
-        policy.contract, name=name, ports=PORTS, reference=MOTION_FILE, bodies=frames.names
+        policy.contract,
+        name=name,
+        ports=PORTS,
+        reference=MOTION_FILE,
+        bodies=frames.names,
+        # Of its own motion it keeps its own figure, which frames round.
+        motion_seconds=before if abs(before - frames.seconds) < NEAR else frames.seconds,
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from gapless.corrections import CorrectedWorld
 from gapless.errors import DataError
 from gapless.identification import Calibration
+from gapless.robots import Robot
 from gapless.worlds.engine_world import EngineWorld
 from gapless.worlds.mixed_world import MixedWorld
 from gapless.worlds.world import World
@@ -29,9 +30,18 @@ def _varied(world: EngineWorld, rng: np.random.Generator) -> World:
     robot, effects = world.robot, world.effects
     floor = replace(robot.floor, friction=float(rng.uniform(*FRICTION)))
     stiff = rng.uniform(*STIFFNESS, len(robot.joints.names))
-    changed = robot.with_floor(floor).with_joints(kp=robot.joints.kp * stiff)
+    changed = _stiffened(robot.with_floor(floor), stiff)
     late = np.full(len(robot.joints.names), rng.uniform(*DELAY))
     return world.variant(robot=changed, effects=replace(effects, delay=late))
+
+
+def _stiffened(robot: Robot, shares: np.ndarray) -> Robot:
+    """Drives that make so much of every stiffness: of the robot's own, and of a policy's."""
+    errors = {j: robot.gain_errors.get(j, (1.0, 1.0)) for j in robot.joints.names}
+    made = {
+        j: (s * kp, kd) for s, (j, (kp, kd)) in zip(shares.tolist(), errors.items(), strict=True)
+    }
+    return replace(robot.with_joints(kp=robot.joints.kp * shares), gain_errors=made)
 
 
 def world_within(calibration: Calibration, world: World, count: int, seed: int = 0) -> MixedWorld:

@@ -1,0 +1,125 @@
+"""Simulators that differ: as ASAP's Table VI has it, or within what was identified."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gapless.errors import DataError
+from gapless.evaluation.policy_episodes import really
+from gapless.identification import Calibration, IdentifySettings, identify
+from gapless.motions.motion_frames import MotionFrames
+from gapless.recordings.conditions import Conditions
+from gapless.robots import Robot
+from gapless.tracking.tracking_contract import tracking_contract
+from gapless.tracking.tracking_task import gains_of
+from gapless.tracking.varied_worlds import DELAY, FRICTION, STIFFNESS, varied_world, world_within
+from gapless.worlds import HiddenWorld, MujocoWorld
+from gapless.worlds.mixed_world import MixedWorld
+from hidden_pair import STEP, nominal_pair, recorded
+from pendulum import swings
+from standing_motion import standing_motion
+
+
+@pytest.fixture(scope="module")
+def many(walker: Robot) -> MixedWorld:
+    """Six simulators of a humanoid."""
+    return varied_world(MujocoWorld(walker, physics_step=0.005), 6)
+
+
+def test_they_differ_as_in_the_table(walker: Robot, many: MixedWorld) -> None:
+    """Friction of the floor, stiffness of every joint, delay of all commands."""
+    assert len(many.worlds) == 6
+    friction = [w.robot.floor.friction for w in many.worlds]
+    stiff = np.array([w.robot.joints.kp / walker.joints.kp for w in many.worlds])
+    delay = np.array([w.effects.delay for w in many.worlds])
+    assert min(friction) >= FRICTION[0] and max(friction) <= FRICTION[1] and len({*friction}) == 6
+    assert stiff.min() >= STIFFNESS[0] and stiff.max() <= STIFFNESS[1] and np.ptp(stiff) > 0.05
+    assert delay.min() >= DELAY[0] and delay.max() <= DELAY[1]
+    assert (np.ptp(delay, axis=1) == 0).all() and len({*delay[:, 0]}) == 6
+    assert all(w.robot.joints.kd.tolist() == walker.joints.kd.tolist() for w in many.worlds)
+
+
+def test_the_seed_decides(walker: Robot, many: MixedWorld) -> None:
+    """The same again, or others."""
+    world = MujocoWorld(walker, physics_step=0.005)
+    assert varied_world(world, 6).identity == many.identity
+    assert varied_world(world, 6, seed=1).identity != many.identity
+
+
+def test_a_policy_states_the_gains_of_the_table(walker: Robot, many: MixedWorld) -> None:
+    """Not those of the first of them; each makes of a stated gain its own share."""
+    frames = MotionFrames.of(standing_motion(walker), walker)
+    contract = tracking_contract(frames, many.robot, "asap", "residual", 0.005)
+    np.testing.assert_allclose(contract.kp, walker.joints.kp, rtol=1e-12)
+    np.testing.assert_allclose(contract.kd, walker.joints.kd, rtol=1e-12)
+    told = gains_of(contract, many.robot)
+    assert told is not None and told.gains == contract.gains
+    for world in many.worlds:
+        made = world.robot.with_gains(told.gains).joints
+        np.testing.assert_allclose(made.kp, world.robot.joints.kp, rtol=1e-12)
+    once = varied_world(many.worlds[0], 1).worlds[0].robot  # of one that errs already
+    stated = tracking_contract(frames, once, "asap", "residual", 0.005)
+    np.testing.assert_allclose(stated.kp, walker.joints.kp, rtol=1e-12)
+
+
+def test_hidden_robots_cannot_be_varied(rod: Robot) -> None:
+    """Nobody knows their figures."""
+    with pytest.raises(DataError, match="only the simulator of a robot can be varied"):
+        varied_world(HiddenWorld(rod, "mild"), 3)
+
+
+@pytest.fixture(scope="module")
+def calibration() -> Calibration:
+    """What was identified of a pair of joints with strong motors."""
+    robot = nominal_pair()
+    waves = recorded(robot.with_joints(kp=1.3 * robot.joints.kp), ["a", "b", "c"])
+    return identify(waves, robot, ["kp"], settings=IdentifySettings(physics_step=STEP, windows=8))
+
+
+def test_worlds_within_the_intervals(calibration: Calibration) -> None:
+    """As far apart as what was identified is unsure, and no further."""
+    robot = nominal_pair()
+    many = world_within(calibration, MujocoWorld(robot, physics_step=STEP), 40)
+    names = [f"kp/{joint}" for joint in robot.joints.names]
+    drawn = np.array([w.robot.joints.kp for w in many.worlds])
+    value = np.array([calibration.values[name] for name in names])
+    std = np.array([e.std for e in calibration.estimates if e.name in names])
+    assert (np.abs(drawn.mean(axis=0) - value) < std).all()
+    assert (drawn.std(axis=0) > 0.5 * std).all() and (drawn.std(axis=0) < 2 * std).all()
+    again = world_within(calibration, MujocoWorld(robot, physics_step=STEP), 40)
+    assert again.identity == many.identity
+
+
+def test_a_tracker_of_a_calibrated_robot_states_what_its_drives_are_told(
+    calibration: Calibration,
+) -> None:
+    """The table's gains, of which this robot makes more: not more of more."""
+    robot = nominal_pair()
+    strong = robot.calibrated(calibration)
+    motion = replace(swings(), joints=robot.joints.names, q=np.tile(swings().q, (1, 2)))
+    frames = MotionFrames.of(motion, strong)
+    contract = tracking_contract(frames, strong, "asap", "residual", STEP)
+    np.testing.assert_allclose(contract.kp, robot.joints.kp, rtol=1e-9)
+    made = strong.with_gains(contract.gains).joints.kp
+    np.testing.assert_allclose(made, strong.joints.kp, rtol=1e-9)
+    assert (made > 1.1 * robot.joints.kp).all()
+
+
+def test_the_truth_of_mixed_worlds_is_that_of_each(rod: Robot) -> None:
+    """Of hidden robots what no sensor says, in the rows that are theirs."""
+    both = MixedWorld([HiddenWorld(rod, "hard", unit) for unit in (1, 2)])
+    home = both.home(5)
+    both.reset(home, conditions=[Conditions()] * 5)
+    seen = both.step(home.q + 0.3)
+    true = really(both, seen)
+    for k, world in enumerate(both.worlds):
+        own = really(world, seen[k::2])
+        np.testing.assert_array_equal(true.q[k::2], own.q)
+    assert (np.abs(true.q - seen.q) > 1e-6).all()
+    np.testing.assert_array_equal(true.torque, seen.torque)
+    few = MixedWorld([MujocoWorld(rod) for _ in range(4)])
+    few.reset(few.home(2))
+    assert really(few, few.step(home.q[:2])).q.shape == (2, 1)
