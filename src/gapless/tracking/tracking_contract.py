@@ -77,9 +77,10 @@ def _action(robot: Robot, action: str) -> Action:
     """
     if action == "default":
         return Action("offset", (robot.action_scale,))
-    joints, share = robot.joints, robot.action_scale
-    known = (joints.effort > 0) & np.isfinite(joints.effort) & (joints.kp > 0)
-    turn = np.where(known, share * joints.effort / np.where(known, joints.kp, 1.0), share)
+    share, effort = robot.action_scale, robot.joints.effort
+    kp = np.array(_stated(robot, robot.joints.kp, 0))
+    known = (effort > 0) & np.isfinite(effort) & (kp > 0)
+    turn = np.where(known, share * effort / np.where(known, kp, 1.0), share)
     return Action("reference", tuple(map(float, np.minimum(turn, MOST))))
 
 
