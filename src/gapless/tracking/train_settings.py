@@ -28,6 +28,8 @@ class TrainSettings:
         action_noise: rad, uniform within plus and minus, added to targets.
         push: speed given to the base at once, m/s.
         vary: simulators that differ as in Table VI of ASAP; 0 is none, else how many.
+        distance: of any body from its reference at which an episode ends, to begin with, m.
+        penalties: share of the penalties that counts, to begin with.
         tightening: how fast the termination tightens; see `Curricula.speed`.
         warm_up: iterations in which only the critic learns.
         rewards: weights that differ from the preset's.
@@ -44,6 +46,8 @@ class TrainSettings:
     action_noise: float = 0.0
     push: float = 0.0
     vary: int = 0
+    distance: float = 1.5
+    penalties: float = 0.1
     tightening: float = 4e-4
     warm_up: int = 0
     rewards: dict[str, float] = field(default_factory=dict)
@@ -90,5 +94,5 @@ class TrainSettings:
 
 _AMOUNTS = (
     *("noise", "start_noise", "sensor_noise", "action_noise", "push", "vary", "tightening"),
-    "warm_up",
+    *("warm_up", "distance", "penalties"),
 )
