@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,12 @@ def pendulum(folder: Path) -> Robot:
     file = folder / "pendulum.xml"
     file.write_text(PENDULUM)
     return Robot.load(str(file))
+
+
+def weakened(robot: Robot, share: float) -> Robot:
+    """The same with drives that make so much of every gain that they are told."""
+    errors = {joint: (share, 1.0) for joint in robot.joints.names}
+    return replace(robot.with_joints(kp=share * robot.joints.kp), gain_errors=errors)
 
 
 def swings(seconds: float = 1.0, name: str = "swings", rate: float = RATE) -> Motion:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +11,9 @@ import pytest
 from gapless import HiddenWorld, MujocoWorld, Policy, Robot
 from gapless.errors import NameMismatchError, SimulationError
 from gapless.evaluation import Scenario
-from gapless.evaluation.policy_episodes import play
+from gapless.evaluation.policy_episodes import play, really
+from gapless.worlds.mixed_world import MixedWorld
+from pendulum import pendulum
 
 SHORT = Scenario(episodes=3, seconds=1.0)
 
@@ -85,3 +88,21 @@ def test_joints_of_another_robot_are_named(still: Policy) -> None:
     """Not a wrong column: the names that are missing."""
     with pytest.raises(NameMismatchError, match="FL_hip_joint"):
         play(still, MujocoWorld(Robot.load("g1", mount="free")), SHORT)
+
+
+def test_the_truth_of_mixed_worlds_is_that_of_each(tmp_path: Path) -> None:
+    """Of hidden robots what no sensor says, in the rows that are theirs."""
+    rod = pendulum(tmp_path)
+    both = MixedWorld([HiddenWorld(rod, "hard", unit) for unit in (1, 2)])
+    home = both.home(5)
+    both.reset(home)
+    seen = both.step(home.q + 0.3)
+    true = really(both, seen)
+    for k, world in enumerate(both.worlds):
+        own = really(world, seen[k::2])
+        np.testing.assert_array_equal(true.q[k::2], own.q)
+    assert (np.abs(true.q - seen.q) > 1e-6).all()
+    np.testing.assert_array_equal(true.torque, seen.torque)
+    few = MixedWorld([MujocoWorld(rod) for _ in range(4)])
+    few.reset(few.home(2))
+    assert really(few, few.step(home.q[:2])).q.shape == (2, 1)

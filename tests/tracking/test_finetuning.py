@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 import gapless
 import small_networks as nets
 from asap_contract import asap_contract
+from gapless.corrections import CorrectedWorld, Correction
 from gapless.errors import DataError, GaplessError, NameMismatchError
 from gapless.motions import read_motions
 from gapless.motions.motion_frames import MotionFrames
@@ -26,7 +28,9 @@ from gapless.robots import Robot
 from gapless.tracking import training
 from gapless.tracking.training import FINETUNED, own_contract
 from gapless.worlds import MujocoWorld
-from pendulum import swings
+from gapless.worlds.mixed_world import MixedWorld
+from hidden_pair import STEP
+from pendulum import swings, weakened
 from quick_trackers import TINY
 
 STILL = replace(TINY, warm_up=9)
@@ -34,9 +38,9 @@ STILL = replace(TINY, warm_up=9)
 
 
 @pytest.fixture(scope="module")
-def soft(rod: Robot) -> MujocoWorld:
+def weak(rod: Robot) -> MujocoWorld:
     """The pendulum with a weaker motor."""
-    return MujocoWorld(rod.with_joints(kp=0.7 * rod.joints.kp), physics_step=0.005)
+    return MujocoWorld(weakened(rod, 0.7), physics_step=0.005)
 
 
 def told(policy: Policy) -> dict:
@@ -50,30 +54,30 @@ def seen(policy: Policy) -> np.ndarray:
 
 
 def test_it_begins_with_the_actions_of_the_policy(
-    swinger: Policy, soft: MujocoWorld, tmp_path: Path
+    swinger: Policy, weak: MujocoWorld, tmp_path: Path
 ) -> None:
     """While only the critic learns the outputs stay; then they move a little."""
     before = read_mlp(swinger.network.path)
-    still = gapless.finetune(swinger, soft, tmp_path / "still", STILL)
+    still = gapless.finetune(swinger, weak, tmp_path / "still", STILL)
     again = read_mlp(still.network.path)
     assert again.sizes == before.sizes == (32, 32)
     np.testing.assert_allclose(again(seen(swinger)), before(seen(swinger)), rtol=1e-5, atol=1e-5)
     assert told(still)["tuned"] is True
     contract = replace(swinger.contract, name="still")
     assert still.contract == contract
-    moved = gapless.finetune(swinger, soft, tmp_path / "moved", replace(TINY, warm_up=0, noise=0.1))
+    moved = gapless.finetune(swinger, weak, tmp_path / "moved", replace(TINY, warm_up=0, noise=0.1))
     assert told(moved)["settings"]["actor"] == [32, 32]
 
 
 def test_the_motion_beside_the_policy_is_followed(
-    swinger: Policy, soft: MujocoWorld, tmp_path: Path
+    swinger: Policy, weak: MujocoWorld, tmp_path: Path
 ) -> None:
     """Or another that is given, whose length the contract then has."""
-    still = gapless.finetune(swinger, soft, tmp_path / "a", STILL)
+    still = gapless.finetune(swinger, weak, tmp_path / "a", STILL)
     np.testing.assert_array_equal(
-        read_motions(tmp_path / "a" / "motion.npz", soft.robot)[0].q, swings().q
+        read_motions(tmp_path / "a" / "motion.npz", weak.robot)[0].q, swings().q
     )
-    longer = gapless.finetune(swinger, soft, tmp_path / "b", STILL, motion=swings(1.6, "longer"))
+    longer = gapless.finetune(swinger, weak, tmp_path / "b", STILL, motion=swings(1.6, "longer"))
     assert (still.contract.motion_seconds, longer.contract.motion_seconds) == (1.0, 1.6)
     assert told(longer)["motion"] == "longer"
 
@@ -88,7 +92,7 @@ def test_a_figure_that_was_rounded_is_kept(swinger: Policy, rod: Robot) -> None:
 
 
 def test_stopped_and_resumed_it_is_as_uninterrupted(
-    swinger: Policy, soft: MujocoWorld, tmp_path: Path
+    swinger: Policy, weak: MujocoWorld, tmp_path: Path
 ) -> None:
     """Byte for byte, the frozen normalisation included."""
     how, progress = replace(TINY.with_samples(12 * 8 * 16), noise=0.1, warm_up=3), tmp_path / "p"
@@ -97,11 +101,11 @@ def test_stopped_and_resumed_it_is_as_uninterrupted(
         if now.done == 11:
             raise KeyboardInterrupt
 
-    through = gapless.finetune(swinger, soft, tmp_path / "a" / "policy", how)
+    through = gapless.finetune(swinger, weak, tmp_path / "a" / "policy", how)
     out = tmp_path / "b" / "policy"
     with pytest.raises(KeyboardInterrupt):
-        gapless.finetune(swinger, soft, out, how, checkpoint=progress, watch=stop)
-    resumed = gapless.finetune(swinger, soft, out, how, checkpoint=progress)
+        gapless.finetune(swinger, weak, out, how, checkpoint=progress, watch=stop)
+    resumed = gapless.finetune(swinger, weak, out, how, checkpoint=progress)
     assert resumed.source.read_bytes() == through.source.read_bytes()
 
 
@@ -113,7 +117,7 @@ def any_network(width: int, activation: str) -> MlpWeights:
 
 @pytest.mark.parametrize("activation", ["relu", "tanh"])
 def test_networks_of_other_people_are_tuned(
-    activation: str, swinger: Policy, soft: MujocoWorld, tmp_path: Path
+    activation: str, swinger: Policy, weak: MujocoWorld, tmp_path: Path
 ) -> None:
     """With their own activation and normalisation, ports and clips."""
     contract = replace(
@@ -125,11 +129,27 @@ def test_networks_of_other_people_are_tuned(
     file = tmp_path / "theirs" / "model.onnx"
     file.parent.mkdir()
     file.write_bytes(mlp_model(weights, {KEY: contract_text(contract)}, ("actor_obs", "action")))
-    tuned = gapless.finetune(Policy.load(file), soft, tmp_path / "t", STILL, motion=swings())
+    tuned = gapless.finetune(Policy.load(file), weak, tmp_path / "t", STILL, motion=swings())
     again = read_mlp(tuned.network.path)
     assert again.activation == activation
     np.testing.assert_allclose(again(seen(tuned)), weights(seen(tuned)), rtol=1e-4, atol=1e-5)
     assert tuned.contract.action == contract.action and tuned.contract.ports.action == "actions"
+
+
+def test_it_is_tuned_under_a_correction_that_it_does_not_keep(
+    pair: Robot, made: Callable[..., Correction], tmp_path: Path
+) -> None:
+    """In the corrected simulator of a run; in several that were drawn, too."""
+    world = MujocoWorld(pair, physics_step=STEP)
+    still = replace(swings(0.4), joints=pair.joints.names, q=np.tile(pair.joints.default, (21, 1)))
+    policy = gapless.train(still, world, tmp_path / "p", TINY)
+    corrected = CorrectedWorld(world, None, [made()])
+    tuned = gapless.finetune(policy, corrected, tmp_path / "t", STILL)
+    assert told(tuned)["error_m"] != told(policy)["error_m"]
+    both = MixedWorld([corrected.twin(), world.twin()])
+    mixed = gapless.finetune(policy, both, tmp_path / "m", STILL)
+    assert told(mixed)["world"]["effects_hash"] != told(tuned)["world"]["effects_hash"]
+    assert tuned.contract.gains == mixed.contract.gains == policy.contract.gains
 
 
 def test_the_rate_of_the_policy_is_the_worlds(swinger: Policy, rod: Robot, tmp_path: Path) -> None:
@@ -138,7 +158,7 @@ def test_the_rate_of_the_policy_is_the_worlds(swinger: Policy, rod: Robot, tmp_p
     assert tuned.contract.rate == 50.0 and told(tuned)["world"]["rate"] == 50.0
 
 
-def test_what_cannot_be_tuned_is_told(swinger: Policy, soft: MujocoWorld, tmp_path: Path) -> None:
+def test_what_cannot_be_tuned_is_told(swinger: Policy, weak: MujocoWorld, tmp_path: Path) -> None:
     """No motion; another robot; a network with a memory; a walker."""
     out = tmp_path / "out"
     bare = replace(
@@ -146,7 +166,7 @@ def test_what_cannot_be_tuned_is_told(swinger: Policy, soft: MujocoWorld, tmp_pa
     )
     homeless = Policy(bare, swinger.network, swinger.source)
     with pytest.raises(DataError, match=r"does not say which motion it follows: --motion"):
-        gapless.finetune(homeless, soft, out, STILL)
+        gapless.finetune(homeless, weak, out, STILL)
     with pytest.raises(NameMismatchError, match="swing"):
         gapless.finetune(swinger, MujocoWorld(Robot.load("so101")), out, STILL)
     width = swinger.contract.width
@@ -158,7 +178,7 @@ def test_what_cannot_be_tuned_is_told(swinger: Policy, soft: MujocoWorld, tmp_pa
         tmp_path / "m.onnx",
     )
     with pytest.raises(DataError, match=r"m\.onnx is no chain of dense layers .*without a memory"):
-        gapless.finetune(memory, soft, out, STILL, motion=swings())
+        gapless.finetune(memory, weak, out, STILL, motion=swings())
     assert not out.exists()
 
 

@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 
 from gapless.errors import DataError
-from gapless.evaluation.policy_episodes import really
 from gapless.identification import Calibration, IdentifySettings, identify
 from gapless.motions.motion_frames import MotionFrames
-from gapless.recordings.conditions import Conditions
 from gapless.robots import Robot
 from gapless.tracking.tracking_contract import tracking_contract
 from gapless.tracking.tracking_task import gains_of
@@ -106,20 +104,3 @@ def test_a_tracker_of_a_calibrated_robot_states_what_its_drives_are_told(
     made = strong.with_gains(contract.gains).joints.kp
     np.testing.assert_allclose(made, strong.joints.kp, rtol=1e-9)
     assert (made > 1.1 * robot.joints.kp).all()
-
-
-def test_the_truth_of_mixed_worlds_is_that_of_each(rod: Robot) -> None:
-    """Of hidden robots what no sensor says, in the rows that are theirs."""
-    both = MixedWorld([HiddenWorld(rod, "hard", unit) for unit in (1, 2)])
-    home = both.home(5)
-    both.reset(home, conditions=[Conditions()] * 5)
-    seen = both.step(home.q + 0.3)
-    true = really(both, seen)
-    for k, world in enumerate(both.worlds):
-        own = really(world, seen[k::2])
-        np.testing.assert_array_equal(true.q[k::2], own.q)
-    assert (np.abs(true.q - seen.q) > 1e-6).all()
-    np.testing.assert_array_equal(true.torque, seen.torque)
-    few = MixedWorld([MujocoWorld(rod) for _ in range(4)])
-    few.reset(few.home(2))
-    assert really(few, few.step(home.q[:2])).q.shape == (2, 1)
