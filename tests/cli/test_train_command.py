@@ -11,7 +11,7 @@ import pytest
 
 import gapless
 from gapless.cli.main import main
-from gapless.cli.train_command import checkpoint_of
+from gapless.cli.training_options import checkpoint_of
 from gapless.policies import Policy
 from gapless.progress import Progress
 from gapless.tracking import TrainSettings, training

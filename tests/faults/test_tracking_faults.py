@@ -13,7 +13,7 @@ import pytest
 
 import gapless
 from gapless.cli.main import main
-from gapless.cli.train_command import checkpoint_of
+from gapless.cli.training_options import checkpoint_of
 from gapless.closing import Run
 from gapless.corrections import CorrectedWorld, Correction
 from gapless.errors import ModelError
