@@ -9,11 +9,19 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("[0-9]*.py"))
+SLOW = ("06_compare_methods", "07_use_the_corrected_simulator")
+"""Those that climb a ladder of models: a minute or two of a core."""
 STUCK = 1800.0
 """Seconds after which an example hangs: a busy machine is no failure."""
 
 
-@pytest.mark.parametrize("script", EXAMPLES, ids=lambda p: p.stem)
+def _cases() -> list[object]:
+    """Each example, marked where it is slow."""
+    marks = {True: [pytest.mark.slow], False: []}
+    return [pytest.param(p, marks=marks[p.stem in SLOW], id=p.stem) for p in EXAMPLES]
+
+
+@pytest.mark.parametrize("script", _cases())
 def test_example_runs(script: Path, tmp_path: Path) -> None:
     """Exit code 0, something said, nothing left in the working folder."""
     done = subprocess.run(
