@@ -69,6 +69,13 @@ def policy(inputs: Inputs, place: Place, path: Path) -> None:
     shutil.rmtree(file.parent)
 
 
+def tracker(inputs: Inputs, place: Place, path: Path) -> None:
+    """A tracker of a G1, hardly trained."""
+    motion = inputs.made(asap_motion, place, ".pkl")
+    small = ["--samples", "200", "--environments", "4", "--out", str(path)]
+    assert main(["train", str(motion), "--robot", "g1_23dof", *small]) == 0
+
+
 def walks(inputs: Inputs, place: Place, path: Path) -> None:
     """Recordings of a hidden robot under that policy."""
     file = write_policy(path.parent / "of", robot="g1")
@@ -97,6 +104,7 @@ MAKERS: dict[str, Maker] = {
     "*.csv": csv_log,
     "mapping.toml": mapping,
     "kick.pkl": asap_motion,
+    "kick": tracker,
     "*.json": calibration,
     "COR": correction,
     "cor": correction,

@@ -61,6 +61,7 @@ SMALL: dict[str, list[str]] = {
     "report": [],
     "policy": ["--no-simulation"],
     "evaluate": ["--episodes", "2", "--seconds", "2.5"],
+    "train": ["--samples", "400", "--environments", "8"],
 }
 SMALL["demo"] = ["--hours", "0.01", *SMALL["close"]]
 """Verb -> options that make it small; a verb that is not here cannot be run and must be placed."""
@@ -71,9 +72,9 @@ SETTINGS = ("--set", "--trainer-set", "--model-set")
 SMALLER = {"upper_body": ["--count", "2"], "waypoints": ["--seconds", "4"]}
 """Motion -> options that make it small."""
 
-SLOW = ("identify", "correct", "compare", "close", "collect", "demo", "report")
+SLOW = ("identify", "correct", "compare", "close", "collect", "demo", "report", "train")
 """Verbs that take more than a second or two."""
-SLOW_INPUTS = ("--correction", "data/simlifter")
+SLOW_INPUTS = ("--correction", "data/simlifter", "evaluate kick")
 """What takes long to make."""
 
 ONLY_PARSED = {
@@ -86,6 +87,8 @@ ONLY_PARSED = {
     "own files; tests/recordings/test_servo_biped.py",
     "gapless close data/standing": "a floor takes minutes; tests/recovery/test_standing_biped.py",
     "gapless close data/walks": "closing a walk takes minutes; see tests/evaluation",
+    "gapless finetune": "closing a robot on its feet takes minutes; tests/tracking tunes",
+    "gapless loop": "the same; tests/tracking/test_policy_loop.py runs a small one",
     "gapless view": "serves until it is stopped; tests/browser opens it",
 }
 """Beginning of a command that is not run -> why."""

@@ -26,6 +26,7 @@ OPENING = ("open", "load", "from_mjcf", "from_urdf")
 FAST = ("docs/robots.md", "docs/motions.md")
 NOT_RUN = {
     ("docs/identify.md", "level_feet"): "a G1 on a clamped foot; tests/identify makes these calls",
+    ("docs/track.md", "gapless.finetune("): "minutes of training; tests/tracking makes these calls",
     ("docs/policies.md", "run.worlds()"): "closing a walk takes minutes; see tests/evaluation",
     ("docs/correct.md", "gapless.correct("): "minutes of training; example 05 makes these calls",
 }

@@ -8,19 +8,25 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gapless.cli.check_command import _falls
 from gapless.errors import ModelError
+from gapless.identification.problem.simulator import Simulator
 from gapless.measurement import measure
 from gapless.measurement.alignment import in_robot_order
 from gapless.measurement.base_estimate import BaseEstimate, describe
 from gapless.measurement.judge import replay_error
+from gapless.measurement.replay import replay
+from gapless.measurement.standing_starts import starts_in
 from gapless.measurement.still_feet import base_followed
 from gapless.measurement.windows import windows_of
 from gapless.motions.balance import Balance
 from gapless.motions.standing import stand
+from gapless.parameters import parameters_of
 from gapless.recordings.recording import Recording
 from gapless.robots import Floor, Kinematics, Robot
 from gapless.robots.rotations import about, angle_between, conj, mul, rotate
 from gapless.worlds import HiddenWorld, MujocoWorld
+from gapless.worlds.effects import Effects
 from gapless.worlds.hidden.true_state import true_state
 from gapless.worlds.record import record
 from gapless.worlds.world import State
@@ -284,3 +290,53 @@ def test_measuring_says_how_good_the_base_is(g1: Robot) -> None:
     bare = [replace(clip, channels={}, name=name) for name in ("a", "b")]
     said = [s for s in measure(bare, world, horizons=[0.25, 0.5]).skipped if "base" in s]
     assert len(said) == 1 and "of 2 recordings: both feet stand 100 %" in said[0]
+
+
+def test_soles_that_wrong_zeros_tilt_still_stand(cleated: Robot) -> None:
+    """4 deg apart all the time is an error of encoders, for a second it is a foot in the air."""
+    q = np.tile(np.radians([2.5, 0.0, -1.5, 0.0]), (200, 1))
+    lifts = np.zeros_like(q)
+    lifts[120:170, :2] = [-0.5, 0.2]
+    found = estimate_of(posed(cleated, q), cleated)
+    assert found.standing.all() and np.degrees(found.quality.tilt) == pytest.approx(4.0, abs=0.1)
+    assert "encoder zeros are off" in describe([found.quality])
+    found = estimate_of(posed(cleated, q + lifts), cleated)
+    assert found.standing[:, 1].all()
+    assert found.standing[:115, 0].all() and not found.standing[125:165, 0].any()
+
+
+def test_a_robot_beside_its_feet_may_have_fallen(cleated: Robot) -> None:
+    """Joints alone do not show it; that nothing holds it does. A moment of that is a step."""
+    lean = np.zeros((200, 4))
+    lean[60:80] = lean[110:190] = [0.7, -0.7, 0.7, -0.7]
+    clip = posed(cleated, lean)
+    found = estimate_of(clip, cleated)
+    assert found.unbalanced(50.0) == pytest.approx((2.2, 3.8), abs=0.05)
+    (finding,) = _falls([(clip, found)])
+    assert "from 2.2 to 3.8 s" in finding.message and finding.recording == "clip"
+    assert estimate_of(posed(cleated, lean[:100]), cleated).unbalanced(50.0) is None
+
+
+def test_feet_stand_by_the_zeros_that_a_world_knows(cleated: Robot) -> None:
+    """Encoders off by a degree or two: replays and fits put the true angles on the floor."""
+    weak = cleated.with_joints(kp=np.full(4, 20.0), kd=np.full(4, 1.0))  # the floor levels its feet
+    bias = np.radians([1.5, -2.0, -1.0, 2.0])
+    world = MujocoWorld(weak, 50.0, effects=Effects(encoder_bias=bias))
+    wave = np.clip(np.arange(200) / 50 - 1, 0, 1) * np.sin(np.arange(200) / 8)
+    sway = 0.05 * wave[:, None] * [1, -1, 1, -1]
+    clip = record(world, weak.joints.default + sway, "sway", start=world.home()).clip(50, 200)
+    windows = windows_of([replace(clip, channels={})], weak, 0.5, 24)
+    stood = starts_in(world, windows.start, windows.from_feet)
+    true = windows_of([clip], weak, 0.5, 24).start
+    for name in ("base_pos", "base_quat_wxyz"):
+        off = [np.abs(getattr(s, name) - getattr(true, name)) for s in (stood, windows.start)]
+        column = 2  # height, and the tilt about y
+        assert off[0][:, column].mean() < 0.6 * off[1][:, column].mean()
+    tried = np.stack([bias, 0 * bias])
+    play = Simulator(world.variant(effects=Effects()), parameters_of(weak, ["encoder_bias"])).play
+    same = world.rollout(stood, windows.held, history=windows.history)
+    np.testing.assert_allclose(play(windows, tried).q[0], same.q[:, 1:], atol=1e-9)
+    (played,) = replay([replace(clip, channels={})], world, 0.5)
+    assert played.sim.base_pos is not None and true.base_pos is not None
+    height = played.sim.base_pos[:, 0, 2].mean() - true.base_pos[:, 2].mean()
+    assert abs(height) < 4e-4, "1.0 mm with the base of the log's angles"

@@ -6,6 +6,7 @@ import numpy as np
 
 from gapless.measurement.attribution import attribute
 from gapless.measurement.causes import ACTUATOR_CAUSES, causes_of
+from gapless.measurement.floor_causes import SLIPPERY_FLOOR, SOFT_FLOOR
 from gapless.measurement.trials import Alteration
 from gapless.motions.excitation import multisine
 from gapless.robots import Robot
@@ -42,3 +43,18 @@ def test_a_jammed_joint_is_not_called_a_friction_beyond_its_motor() -> None:
     found = attribute([clip], MujocoWorld(robot, 50, physics_step=0.005), max_windows=8)
     dry = found.amplitude[:, found.causes.index("dry friction")]
     assert (dry <= 0.5 * effort + 1e-9).all()
+
+
+def test_every_floor_that_is_tried_can_exist() -> None:
+    """Probes beyond a bound stop at it, and both bounds are of the figure itself."""
+    robot = Robot.load("go2", mount="free")
+    world = MujocoWorld(robot)
+    nominal = Alteration(robot, world.effects, (), world.home())
+    for cause, name, ends in (
+        (SLIPPERY_FLOOR, "friction", (0.02, 3.0)),
+        (SOFT_FLOOR, "softness", (0.004, 0.5)),
+    ):
+        for amount in (cause.lowest(robot), cause.highest(robot)):
+            for beyond in (amount, 3 * amount):
+                figure = getattr(cause.apply(nominal, beyond).robot.floor, name)
+                assert np.isclose(figure, ends).any()

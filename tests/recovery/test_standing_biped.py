@@ -17,47 +17,15 @@ from gapless.recordings import Conditions, Recording
 from gapless.robots import Robot
 from gapless.worlds import Effects, MujocoWorld
 from gapless.worlds.record import record
+from small_biped import small_biped, squat
 
-LEG = """<body name="thigh_{s}" pos="0 {y} -.05">
-  <joint name="hip_{s}" axis="0 1 0" range="-1.5 1.5" armature=".01"/>
-  <geom type="capsule" size=".02" fromto="0 0 0 0 0 -.12" mass=".3"/>
-  <body name="shank_{s}" pos="0 0 -.12">
-    <joint name="knee_{s}" axis="0 1 0" range="-1.5 1.5" armature=".01"/>
-    <geom type="capsule" size=".02" fromto="0 0 0 0 0 -.12" mass=".3"/>
-    <body name="foot_{s}" pos="0 0 -.14">
-      <joint name="ankle_{s}" axis="0 1 0" range="-1.5 1.5" armature=".01"/>
-      <geom type="box" size=".08 .04 .01" pos=".02 0 -.01" mass=".1"/>
-      <geom type="cylinder" size=".01 .005" pos=".09 .03 -.015"/>
-      <geom type="cylinder" size=".01 .005" pos=".09 -.03 -.015"/>
-      <geom type="cylinder" size=".01 .005" pos="-.05 .03 -.015"/>
-      <geom type="cylinder" size=".01 .005" pos="-.05 -.03 -.015"/>
-    </body></body></body>"""
-MODEL = """<mujoco model="biped"><compiler angle="radian"/><worldbody>
-<body name="trunk" pos="0 0 .33"><freejoint name="loose"/>
-<geom type="box" size=".05 .06 .05" mass="1.5"/>{legs}</body></worldbody>
-<actuator>{drives}</actuator></mujoco>"""
-JOINTS = tuple(f"{j}_{s}" for s in "lr" for j in ("hip", "knee", "ankle"))
-DRIVE = '<position joint="{}" kp="20" kv=".6" forcerange="-8 8"/>'
 GAIN, FRICTION = 0.6, 0.25
 
 
 @pytest.fixture(scope="module")
 def biped(tmp_path_factory: pytest.TempPathFactory) -> Robot:
     """Six joints, cleats of cylinders."""
-    legs = "".join(LEG.format(s=s, y=y) for s, y in (("l", 0.06), ("r", -0.06)))
-    file = tmp_path_factory.mktemp("biped") / "biped.xml"
-    file.write_text(MODEL.format(legs=legs, drives="".join(map(DRIVE.format, JOINTS))))
-    return Robot.load(file, mount="free")
-
-
-def squat(robot: Robot, seed: int) -> np.ndarray:
-    """(T, 6) knees that bend, the trunk upright, at several speeds and depths."""
-    rng, time = np.random.default_rng(seed), np.arange(400) / 50
-    depth, speed = rng.uniform(0.2, 0.5), rng.uniform(0.3, 0.9)
-    bend = depth * (1 - np.cos(2 * np.pi * speed * time)) / 2
-    lean = 0.03 * np.sin(2 * np.pi * rng.uniform(0.5, 1.5) * time)
-    one = np.stack([-bend + lean, 2 * bend, -bend], axis=1)
-    return np.concatenate([one, one], axis=1)
+    return small_biped(tmp_path_factory.mktemp("biped"))
 
 
 def logged(robot: Robot, seeds: range) -> list[Recording]:
@@ -66,7 +34,7 @@ def logged(robot: Robot, seeds: range) -> list[Recording]:
     world = MujocoWorld(true, 50, physics_step=0.004)
     clips = []
     for seed in seeds:
-        clip = record(world, squat(robot, seed), f"squat_{seed}", start=world.home())
+        clip = record(world, squat(seed), f"squat_{seed}", start=world.home())
         noisy = clip.q + np.random.default_rng(seed).normal(0, 2e-4, clip.q.shape)
         clips.append(replace(clip, q=noisy, channels={}, conditions=Conditions(payloads={})))
     return clips
@@ -98,7 +66,7 @@ def rocked(robot: Robot, seeds: range) -> list[Recording]:
     """
     world, clips = MujocoWorld(robot, 50, physics_step=0.004), []
     for seed in seeds:
-        motion, time = squat(robot, seed)[:150], np.arange(150) / 50
+        motion, time = squat(seed)[:150], np.arange(150) / 50
         motion[:, 2::3] += 0.1 * np.sin(2 * np.pi * (0.8 + 0.2 * seed) * time)[:, None]
         start = world.home()
         start = replace(start, base_pos=start.base_pos + np.array([[0.0, 0.0, 0.01 * seed]]))

@@ -74,7 +74,7 @@ def test_other_people_find_their_keys_in_it(sways: Policy) -> None:
     assert tuple(data["joint_names"].split(",")) == contract.joints
     assert tuple(data["body_names"].split(",")) == contract.bodies
     numbers = {"joint_stiffness": contract.kp, "joint_damping": contract.kd}
-    numbers |= {"default_joint_pos": contract.pose, "action_scale": contract.action.scale * 23}
+    numbers |= {"default_joint_pos": contract.pose, "action_scale": contract.action.scale}
     for key, wanted in numbers.items():
         np.testing.assert_allclose([float(v) for v in data[key].split(",")], wanted, rtol=1e-8)
     assert (data["anchor_body_name"], data["control_dt"]) == ("torso_link", "0.02")

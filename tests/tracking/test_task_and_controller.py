@@ -72,7 +72,7 @@ def legs_only(contract: PolicyContract) -> PolicyContract:
     """Legs in another order, elbows held, actions clipped, softer gains than the robot's."""
     some = contract.joints[:12][::-1]
     kp, kd = (tuple(v[:12][::-1]) for v in (contract.kp, contract.kd))
-    action = replace(contract.action, clip=(-0.5, 0.5), limits=((-0.4, 0.5),) * 12)
+    action = replace(contract.action, scale=(0.25,), clip=(-0.5, 0.5), limits=((-0.4, 0.5),) * 12)
     soft, hold = tuple(0.8 * k for k in kp), {"left_elbow_joint": 0.3, "right_elbow_joint": 0.3}
     return replace(
         contract, joints=some, kp=soft, kd=kd, action=action, hold=hold, clip=(-2.0, 2.0)

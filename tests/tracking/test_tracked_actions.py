@@ -59,7 +59,8 @@ def few_joints(contract: PolicyContract, count: int, hold: dict[str, float]) -> 
     some = contract.joints[:count][::-1]
     columns = [contract.joints.index(j) for j in some]
     kp, kd = ([values[i] for i in columns] for values in (contract.kp, contract.kd))
-    return replace(contract, joints=some, kp=tuple(kp), kd=tuple(kd), hold=hold)
+    action = replace(contract.action, scale=(0.25,))
+    return replace(contract, joints=some, kp=tuple(kp), kd=tuple(kd), action=action, hold=hold)
 
 
 def test_joints_that_it_does_not_move_are_held(walker: Robot, frames: MotionFrames) -> None:

@@ -21,13 +21,22 @@ def test_asaps_layout_is_that_of_its_public_policies(
     walker: Robot, frames: MotionFrames, tmp_path: Path
 ) -> None:
     """Terms, scales, blocks and joints, as they were written down for those by hand."""
-    ours = tracking_contract(frames, walker, "asap", "residual", 0.005)
+    ours = tracking_contract(frames, walker, "asap", "default", 0.005)
     theirs, _ = read_toml(asap_contract(tmp_path / "policy.toml", tmp_path / "kick.onnx"))
     assert ours.width == theirs.width == 380
     assert dict(ours.terms) == dict(theirs.terms) and ours.blocks == theirs.blocks
     assert ours.joints == theirs.joints and ours.default == theirs.default
     np.testing.assert_allclose(ours.kp, theirs.kp)
     assert {*ours.action.scale} == {*theirs.action.scale} == {0.25}
+
+
+def test_a_unit_of_output_is_a_quarter_of_each_motors_torque(
+    walker: Robot, frames: MotionFrames
+) -> None:
+    """Around the reference; soft ankles move farther than stiff waists."""
+    contract = tracking_contract(frames, walker, "asap", "residual", 0.005)
+    torque = np.array(contract.action.scale) * np.array(contract.kp)
+    np.testing.assert_allclose(torque, 0.25 * walker.joints.effort)
 
 
 def test_beyondmimic_sees_the_reference(walker: Robot, frames: MotionFrames) -> None:

@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from gapless.errors import DataError, SimulationError
+from gapless.errors import DataError, NameMismatchError, SimulationError
 from gapless.motions.excitation import multisine
 from gapless.recordings.conditions import Conditions
 from gapless.robots import Payload, Robot
@@ -165,6 +165,25 @@ def test_identity_tells_worlds_apart(arms: Robot) -> None:
     assert MujocoWorld(arms.with_joints(kp=arms.joints.kp * 0.9)).identity.key != base.key
     assert MujocoWorld(arms, effects=Effects(delay=0.01)).identity.key != base.key
     assert MujocoWorld(arms, rate=100).identity.key != base.key
+
+
+def test_the_solver_is_chosen_for_every_model_and_is_part_of_the_identity(arms: Robot) -> None:
+    """Of variants and of environments with loads too; by default nothing is changed."""
+    plain, quick = MujocoWorld(arms), MujocoWorld(arms, solver="CG", iterations=8)
+    load = {arms.links[-1]: Payload(0.5)}
+    for world in (quick, quick.twin(), quick.at_rate(25)):
+        for model in world.models.of_environments(2, [Conditions(payloads=load), Conditions()]):
+            assert (model.opt.solver, model.opt.iterations) == (mujoco.mjtSolver.mjSOL_CG, 8)
+        assert world.identity.solver == "CG 8"
+    assert plain.model.opt.solver == arms.model().opt.solver and plain.identity.solver == ""
+    assert plain.identity.key != quick.identity.key == quick.twin().identity.key
+    with pytest.raises(SimulationError, match="solver is  here and CG 8 there"):
+        plain.identity.require_same_simulator(quick.identity)
+    assert MujocoWorld(arms, iterations=50).identity.solver == "Newton 50"
+    with pytest.raises(NameMismatchError, match="Known: Newton, CG, PGS"):
+        MujocoWorld(arms, solver="cg")
+    with pytest.raises(SimulationError, match="1 or more"):
+        MujocoWorld(arms, iterations=0)
 
 
 def test_free_robot_needs_a_base(arms: Robot) -> None:

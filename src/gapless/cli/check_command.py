@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,10 +16,12 @@ from gapless.cli.findings_table import findings_table
 from gapless.cli.terminal import check_outputs, console, parse, progress, save_json, spinner
 from gapless.errors import GaplessError
 from gapless.measurement.alignment import in_robot_order
-from gapless.measurement.base_estimate import describe
+from gapless.measurement.base_estimate import BaseEstimate, describe
 from gapless.progress import Progress
 from gapless.recordings import Dataset, robot_of
 from gapless.recordings.checks import NEEDED_FOR, CheckReport, check_dataset
+from gapless.recordings.findings import Finding
+from gapless.recordings.recording import Recording
 from gapless.robots import Robot
 
 if TYPE_CHECKING:
@@ -51,11 +54,12 @@ def run(arguments: list[str]) -> int:
     dataset = Dataset.open(args.dataset)
     robot = robot_of(dataset, args.robot)
     with spinner("checking"):
-        report, base = check_dataset(dataset, robot), _base(dataset, robot)
+        report, base = check_dataset(dataset, robot), _bases(dataset, robot)
+        report.findings.extend(_falls(base))
     out = console()
     out.print(_summary(report))
     if base:
-        out.print(base)
+        out.print(describe([estimate.quality for _, estimate in base]))
     if report.findings:
         out.print(findings_table(report.findings))
     out.print(_verdict(report.ok))
@@ -87,14 +91,24 @@ def _check_collection(collection: Collection, args: Check) -> int:
     return 0 if ok else 1
 
 
-def _base(dataset: Dataset, robot: Robot) -> str:
-    """How good the base is that recordings without one get from their feet; "" where none does."""
+def _bases(dataset: Dataset, robot: Robot) -> list[tuple[Recording, BaseEstimate]]:
+    """Recordings without a base, and what their feet say of it."""
     found = []
     for i in range(len(dataset)):
         with suppress(GaplessError):  # what cannot be placed is a finding of its own
-            estimate = in_robot_order(dataset[i], robot).estimate
-            found += [] if estimate is None else [estimate.quality]
-    return describe(found) if found else ""
+            recording = dataset[i]
+            estimate = in_robot_order(recording, robot).estimate
+            found += [] if estimate is None else [(recording, estimate)]
+    return found
+
+
+def _falls(bases: Sequence[tuple[Recording, BaseEstimate]]) -> Iterator[Finding]:
+    """Joints alone do not show a fall, but no robot stands beside its feet for long."""
+    for recording, estimate in bases:
+        if stretch := estimate.unbalanced(recording.rate):
+            text = "nothing holds its centre of mass from {:.1f} to {:.1f} s: it may have fallen; "
+            text = text.format(*stretch) + "import it with --trim to before that, or leave it out"
+            yield Finding("warning", "balance", text, None, 1, recording.name)
 
 
 def _verdict(ok: bool) -> Text:

@@ -31,8 +31,11 @@ class Evaluate:
     With --run the result is kept in the run: its page shows it, and gapless view the worst episode.
     """
 
-    policy: Annotated[Path, tyro.conf.Positional]
+    policy: Annotated[Path | None, tyro.conf.Positional] = None
     """Network (.onnx), contract (policy.toml, deploy.yaml) or folder of a policy."""
+    matrix: Path | None = None
+    """Instead of a policy: a .toml that names policies, worlds and seeds. Cells that are done are
+    kept; the same command goes on."""
     run: Path | None = None
     """Folder of gapless close: its robot, and its simulators."""
     robot: str | None = None
@@ -84,6 +87,10 @@ def run(arguments: list[str]) -> int:
     from gapless.policies.policy_files import load_policy
 
     check_outputs(args.json, args.record)
+    if args.matrix is not None:
+        return _matrix(args.matrix, args.json)
+    if args.policy is None:
+        raise GaplessError("which policy? gapless evaluate POLICY, or --matrix FILE")
     opened, robot = _robot(args)
     policy = load_policy(args.policy, robot)
     robot = robot or _own_robot(policy, args)
@@ -105,6 +112,18 @@ def run(arguments: list[str]) -> int:
         console().print(f"next: gapless report {opened.path}; gapless view {opened.path}")
     if args.record is not None:
         _record(args.record, policy, scenario, played)
+    return 0
+
+
+def _matrix(file: Path, json: Path | None) -> int:
+    """Make what is missing, and print the tables."""
+    from gapless.evaluation.evaluation_matrix import EvaluationMatrix
+
+    matrix = EvaluationMatrix.read(file)
+    with progress("evaluating") as show:
+        matrix.run(show)
+    console().print(matrix)
+    save_json(json, matrix.to_dict())
     return 0
 
 

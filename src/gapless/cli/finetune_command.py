@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from gapless.cli.stopping import stoppable, stopped
-from gapless.cli.terminal import check_outputs, console, parse
-from gapless.cli.tracker_view import report_tracker, shown_tracker
-from gapless.cli.train_command import checkpoint_of
+from gapless.cli.terminal import parse
+from gapless.cli.training_options import TrainingOptions, trained
 from gapless.errors import GaplessError, unknown
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finetune:
+class Finetune(TrainingOptions):
     """Tune a tracker in the corrected simulator of a run; it runs without the correction.
 
     A training that is stopped resumes when the same command is typed again.
@@ -30,8 +29,6 @@ class Finetune:
 
     policy: Annotated[Path, tyro.conf.Positional]
     """Folder, contract or network of the policy; ours, or other people's."""
-    out: Path
-    """Folder for the tuned policy."""
     run: Path | None = None
     """Folder of gapless close: its corrected simulator."""
     stage: str = "corrected"
@@ -49,59 +46,31 @@ class Finetune:
     """Added to targets at every step, rad, uniform: ASAP's baseline of action noise."""
     samples: float = 1.2e6
     """Control steps in all."""
-    environments: int = 512
-    """At once."""
     exploration: float = 0.1
     """Standard deviation of actions to begin with."""
     physics_step: float = 0.005
     """Longest physics step, s; a run has its own."""
-    seed: int = 0
-    """Of everything drawn."""
-    log: Path | None = None
-    """Folder for TensorBoard files."""
-    restart: bool = False
-    """Forget what a stopped training of this name has done."""
-    overwrite: bool = False
-    """Replace a policy that is already there."""
-    json: Path | None = None
-    """File for the numbers."""
 
 
 def run(arguments: list[str]) -> int:
     """Parse and run."""
     args = parse(Finetune, "finetune", arguments)
-    from gapless.learning.tensorboard import logged
     from gapless.policies import Policy
     from gapless.tracking import finetune
     from gapless.tracking.training import FINETUNED
 
-    check_outputs(args.out, args.json)
     policy = Policy.load(args.policy)
     world = _world(args, policy)
     how = replace(
-        *(FINETUNED,),
+        FINETUNED,
         environments=args.environments,
         action_noise=args.noise,
         noise=args.exploration,
     ).with_samples(args.samples)
-    checkpoint = checkpoint_of(args.out)
-    try:
-        with stoppable(), logged(args.log) as log, shown_tracker(log) as watch:
-            tuned = finetune(
-                *(policy, world, args.out, how),
-                motion=_motion(args, world.robot),
-                seed=args.seed,
-                checkpoint=checkpoint,
-                restart=args.restart,
-                overwrite=args.overwrite,
-                watch=watch,
-            )
-    except KeyboardInterrupt as stop:
-        return stopped(stop, checkpoint.exists())
-    report_tracker(tuned, args.json)
-    where = f" --run {args.run}" if args.run else ""
-    console(stderr=True).print(f"next: gapless evaluate {args.out}{where}")
-    return 0
+    motion = _motion(args, world.robot)
+    training = partial(finetune, policy, world, args.out, how, motion=motion)
+    where = f" --run {args.run}" if args.run else f" --world {args.world}"
+    return trained(args, training, f"gapless evaluate {args.out}{where}")
 
 
 def _world(args: Finetune, policy: Policy) -> World:

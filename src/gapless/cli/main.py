@@ -23,6 +23,7 @@ VERBS = {
     "evaluate": "say whether a policy survives on this robot, and what fails first",
     "train": "train a policy that follows a motion",
     "finetune": "tune such a policy in the corrected simulator of a run",
+    "loop": "train, record, close, fine-tune and evaluate, in one go",
     "motion": "make, check and save a motion",
     "collect": "record motions on hidden robots, each paired with its simulated replica",
     "demo": "record a perturbed robot, measure it, write tables and pictures",

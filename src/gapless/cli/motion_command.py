@@ -28,7 +28,8 @@ FLAGS = {
 class MotionArguments:
     """Make a motion by name, or read one from a file, check it against the robot and save it.
 
-    Without a name, the motions that can be made are listed. A motion that breaks a limit, or in
+    Without a name, the motions that can be made are listed; gapless motion check FILE says whether
+    a tracker can follow it. A motion that breaks a limit, or in
     which links collide or the robot tips, is not saved, and the exit code is 1.
     """
 
@@ -80,6 +81,10 @@ class MotionArguments:
 
 def run(arguments: list[str]) -> int:
     """Parse and run."""
+    if arguments[:1] == ["check"]:
+        from gapless.cli.motion_check import run as check
+
+        return check(arguments[1:])
     args = parse(MotionArguments, "motion", arguments)
     from gapless.cli import motion_tables as tables
     from gapless.cli.motion_output import check_suffix, draw, save

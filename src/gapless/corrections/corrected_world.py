@@ -17,6 +17,7 @@ from gapless.errors import SimulationError
 from gapless.identification.calibration import Calibration
 from gapless.recordings.conditions import Conditions
 from gapless.robots import Robot
+from gapless.worlds.effects import Effects
 from gapless.worlds.engine_world import EngineWorld
 from gapless.worlds.input_checks import pushes
 from gapless.worlds.world import Health, Identity, State, Trajectory, World
@@ -61,6 +62,11 @@ class CorrectedWorld:
     def robot(self) -> Robot:
         """The robot that is simulated, calibrated."""
         return self._world.robot
+
+    @property
+    def effects(self) -> Effects | None:
+        """What the drives and sensors of the world underneath do; None where it is not known."""
+        return getattr(self._world, "effects", None)
 
     @property
     def rate(self) -> float:

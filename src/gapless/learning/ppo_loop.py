@@ -126,6 +126,7 @@ class PpoLoop:
         losses = algorithm.update()
         figures |= {"value_loss": losses["value"], "surrogate": losses["surrogate"]}
         figures["noise"] = float(algorithm.actor.output_std.detach().mean())
+        figures["rate"] = float(algorithm.learning_rate)
         refuse_not_finite(figures, algorithm.actor, iteration)
         return obs, figures | logged
 

@@ -79,6 +79,11 @@ class Aligned:
     base: str
     estimate: BaseEstimate | None = None
 
+    @property
+    def from_feet(self) -> bool:
+        """Whether the base was estimated from the feet, without any IMU."""
+        return self.estimate is not None and self.estimate.orientation == "feet"
+
 
 def in_robot_order(recording: Recording, robot: Robot) -> Aligned:
     """Map a recording's joints onto the robot's by name, and complete its base state.

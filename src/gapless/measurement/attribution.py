@@ -10,15 +10,19 @@ nominal robot are used.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from gapless.measurement.cause_search import CauseSearch, energy
+from gapless.measurement.causes import CauseSize
 from gapless.measurement.trials import Trials
 from gapless.recordings.recording import Recording, Recordings
 from gapless.worlds.engine_world import EngineWorld
+
+NAMED = 0.005
+"""Figures of a cause are told where it explains this share of some joint's error."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,7 @@ class Attribution:
         loads: link -> mass of a load there that would explain the gravity share, kg.
         horizon: seconds replayed.
         windows: how many.
+        sizes: figures of the causes that only a robot on a floor has: its start and its contacts.
     """
 
     causes: tuple[str, ...]
@@ -47,6 +52,7 @@ class Attribution:
     loads: dict[str, float]
     horizon: float
     windows: int
+    sizes: tuple[CauseSize, ...] = ()
 
     @property
     def unexplained(self) -> np.ndarray:
@@ -73,6 +79,7 @@ class Attribution:
             "windows": self.windows,
             "overall": self.overall,
             "loads": self.loads,
+            **({"sizes": [asdict(size) for size in self.sizes]} if self.sizes else {}),
             "units": dict(zip(self.causes, self.units, strict=True)),
             "joints": {
                 joint: {
@@ -115,6 +122,7 @@ class Attribution:
             loads=dict(data["loads"]),
             horizon=data["horizon"],
             windows=data["windows"],
+            sizes=tuple(CauseSize(**size) for size in data.get("sizes", ())),
         )
 
 
@@ -145,6 +153,8 @@ def _result(search: CauseSearch) -> Attribution:
     remains = np.clip(energy(search.error) / np.where(total > 0, total, 1.0), 0.0, 1.0)
     names = tuple(dict.fromkeys(c.name for c in causes))
     member = np.array([[c.name == name for name in names] for c in causes], float)
+    # Steps of a start are not its size, and end at its next aim, not at a bound.
+    counted = np.array([cause.aim is None for cause in causes])
     # A cause that was withdrawn again keeps no credit.
     credit = np.clip((search.credit * (amount != 0)) @ member, 0.0, None)
     given = credit.sum(axis=1, keepdims=True)
@@ -155,9 +165,9 @@ def _result(search: CauseSearch) -> Attribution:
         units=tuple(next(c.unit for c in causes if c.name == n) for n in names),
         joints=search.trials.world.robot.joints.names,
         share=np.where(scored[:, None], share, np.nan),
-        amplitude=amount @ member,
+        amplitude=_amplitudes(search) @ member,
         weight=total / max(total.sum(), 1e-30),
-        at_bound=(amount >= 0.99 * search.ends()[1]) @ member > 0,
+        at_bound=((amount >= 0.99 * search.ends()[1]) & counted) @ member > 0,
         loads={
             cause.link: float(amount[0, c])
             for c, cause in enumerate(causes)
@@ -165,7 +175,31 @@ def _result(search: CauseSearch) -> Attribution:
         },
         horizon=search.trials.horizon,
         windows=len(search.trials.windows),
+        sizes=tuple(
+            size
+            for c, cause in enumerate(causes)
+            if share[scored, names.index(cause.name)].max(initial=0.0) >= NAMED
+            for size in _sizes(search, c)
+        ),
     )
+
+
+def _sizes(search: CauseSearch, cause: int) -> tuple[CauseSize, ...]:
+    """Figures of a cause that was taken up."""
+    amount = float(search.amount[0, cause])
+    return search.causes[cause].sizes(search.trials.world.robot, amount) if amount else ()
+
+
+def _amplitudes(search: CauseSearch) -> np.ndarray:
+    """(J, C) how large causes are, in the unit of their name; a part in another unit has none."""
+    units: dict[str, str] = {}
+    amplitude = search.amount.copy()
+    for c, cause in enumerate(search.causes):
+        if cause.unit != units.setdefault(cause.name, cause.unit):
+            amplitude[:, c] = 0.0
+        elif cause.aim is not None:
+            amplitude[:, c] = sum(size.mean for size in _sizes(search, c)[:1])
+    return amplitude
 
 
 def _spread(recordings: Recordings, most: int) -> list[Recording]:

@@ -7,6 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+ASKEW = 0.03
+"""Soles that stand and disagree by more show an error that is worth a word, rad."""
+
+OUTSIDE, FALLS = 0.002, 1.0
+"""A robot whose centre of mass is outside of its feet by this, m, for so many seconds, falls."""
+
 
 @dataclass(frozen=True)
 class BaseEstimate:
@@ -21,6 +27,7 @@ class BaseEstimate:
         standing: (T, F) True while a foot stands.
         floats: (T,) height of the highest foot that stands above the floor, m: the lowest touches.
         tilt: (T,) how far the soles that stand are from each other, rad; 0 for point feet.
+        outside: (T,) how far the centre of mass is outside of the feet that stand, m.
         orientation: what said which way is up: "imu", "accelerometer", "gyro and feet" or "feet".
     """
 
@@ -32,6 +39,7 @@ class BaseEstimate:
     standing: np.ndarray
     floats: np.ndarray
     tilt: np.ndarray
+    outside: np.ndarray
     orientation: str
 
     @property
@@ -53,6 +61,13 @@ class BaseEstimate:
             tilt=float(np.median(self.tilt[seen])) if seen.any() else np.nan,
             lost=float(lost.mean()),
         )
+
+    def unbalanced(self, rate: float) -> tuple[float, float] | None:
+        """From when to when nothing holds it up, s: the first such stretch, None without one."""
+        out = np.r_[False, self.outside > OUTSIDE, False]
+        edges = np.flatnonzero(out[1:] != out[:-1]).reshape(-1, 2) / rate
+        long = edges[edges[:, 1] - edges[:, 0] > FALLS]
+        return (float(long[0, 0]), float(long[0, 1])) if len(long) else None
 
 
 @dataclass(frozen=True)
@@ -91,4 +106,5 @@ def describe(found: Sequence[BaseQuality]) -> str:
         floats, tilt = (np.nanmedian([getattr(q, k) for q in found]) for k in ("floats", "tilt"))
         said += f"; they disagree by {1e3 * floats:.1f} mm"
         said += f" and {np.degrees(tilt):.2f} deg" if tilt else ""
+        said += " (encoder zeros are off, or the floor is not level)" if tilt > ASKEW else ""
     return said + (f"; {100 * lost:.0f} % of it the robot is not on its feet" if lost else "")

@@ -14,7 +14,8 @@ import numpy as np
 from gapless.measurement.base_estimate import BaseEstimate
 from gapless.measurement.base_tilt import complemented
 from gapless.measurement.rotation_rate import angular_velocity
-from gapless.measurement.stance import SeenFeet, Stance, find_stance, up_of, usual_up
+from gapless.measurement.sole_errors import without_sole_errors
+from gapless.measurement.stance import SeenFeet, Stance, find_stance, outside_of, up_of, usual_up
 from gapless.measurement.standing_body import UPWARD, StandingBody, upright
 from gapless.measurement.still_feet import POSE_SHARE, path_of, still_twist
 from gapless.recordings.recording import Recording
@@ -40,8 +41,9 @@ def base_from_feet(
     """
     body, q = StandingBody.of(robot), _filled(q)
     poses = body.poses(q)
-    seen = body.seen(poses)
+    read = body.seen(poses)
     level = _imu_orientation(recording, robot)
+    seen = without_sole_errors(read, recording.rate) if level is None else read
     up = None if level is None else rotate(conj(level), UPWARD)
     stance = find_stance(seen, recording.rate, up)
     if up is None:
@@ -64,7 +66,8 @@ def base_from_feet(
         feet=tuple(foot.link for foot in seen.feet),
         standing=stance.standing,
         floats=_floats(seen, stance, up, lowest),
-        tilt=_tilt(seen, stance),
+        tilt=_tilt(read, stance),
+        outside=outside_of(seen, stance.standing, up),
         orientation=_origin(recording),
     )
     unknown = seen.lowest(up).min(axis=1) - lowest > FALLEN

@@ -11,6 +11,7 @@ import numpy as np
 
 from gapless.measurement.causes import Scale, causes_of
 from gapless.measurement.explain import explain
+from gapless.measurement.floor_causes import floor_causes
 from gapless.measurement.trials import Trials
 
 ROUNDS = 4
@@ -36,7 +37,8 @@ class CauseSearch:
     """
 
     def __init__(self, trials: Trials) -> None:
-        self.trials, self.causes = trials, causes_of(trials.world)
+        self.trials = trials
+        self.causes = (*causes_of(trials.world), *floor_causes(trials))
         self.first_error = self.error = _flat(trials.errors(trials.nominal))
         world = trials.world
         scale = Scale(
@@ -69,11 +71,17 @@ class CauseSearch:
     def _refit(self) -> None:
         """Fit the causes that were taken up to what is left, while that gains something."""
         least = SETTLED * energy(self.first_error).sum()
-        for _ in range(REFITS):
+        for refit in range(REFITS):
             before = energy(self.error).sum()
+            for c in self._aimed() if refit else ():
+                self._try(c)
             self._take(None)
             if before - energy(self.error).sum() < least:
                 break
+
+    def _aimed(self) -> list[int]:
+        """Causes that were taken up and are aimed anew from where they have led."""
+        return [c for c, cause in enumerate(self.causes) if cause.aim and self.amount[0, c]]
 
     def _promising(self, worthwhile: np.ndarray) -> np.ndarray:
         """(C,) True for what may explain something by what is known of it, or was never tried."""
@@ -83,14 +91,25 @@ class CauseSearch:
         gain = size * (2 * along - size * power)
         matters = energy(self.first_error) > NEGLIGIBLE * energy(self.first_error).sum()
         promises = (gain > worthwhile[:, None]) & matters[:, None]
-        return promises.any(axis=0) | ~power.any(axis=0)
+        free = np.array([cause.aim is not None for cause in self.causes])
+        return promises.any(axis=0) | ~power.any(axis=0) | free
 
     def _try(self, cause: int) -> None:
         """Measure how the simulator moves when one cause grows by its probe."""
+        aim = self.causes[cause].aim
+        if aim is not None:
+            at = float(self.amount[0, cause])
+            self.moved[..., cause] = aim(self.error, at, lambda size: self._with(cause, size))
+            return
         self.probe[:, cause] = self.next_probe[:, cause]
+        grown = self.amount[:, cause] + self.probe[:, cause]
+        self.moved[..., cause] = self._with(cause, grown) - self.error
+
+    def _with(self, cause: int, size: np.ndarray | float) -> np.ndarray:
+        """(N, J) errors with one cause at another size."""
         amount = self.amount.copy()
-        amount[:, cause] += self.probe[:, cause]
-        self.moved[..., cause] = self._errors(amount) - self.error
+        amount[:, cause] = size
+        return self._errors(amount)
 
     def _take(self, worthwhile: np.ndarray | None) -> None:
         """Explain the present error, and change the simulator by what explains it."""

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gapless.measurement.start_estimate import Replayed
 from gapless.measurement.trials import Alteration
 from gapless.parameters.holding import heaviest_load
 from gapless.recordings.conditions import Conditions
@@ -39,6 +40,30 @@ class Scale:
 
 
 @dataclass(frozen=True)
+class CauseSize:
+    """One figure of a cause that joints share.
+
+    Attributes:
+        cause: its name.
+        what: the figure.
+        mean: over windows where they differ, else the figure.
+        spread: standard deviation over windows.
+        unit: of both; "1" has none.
+    """
+
+    cause: str
+    what: str
+    mean: float
+    spread: float
+    unit: str
+
+    def __str__(self) -> str:
+        unit = "" if self.unit == "1" else f" {self.unit}"
+        beside = f" ± {self.spread:.2g}" if self.spread else ""
+        return f"{self.what} {self.mean:.2g}{beside}{unit}"
+
+
+@dataclass(frozen=True)
 class Cause:
     """One candidate.
 
@@ -51,6 +76,9 @@ class Cause:
         shared: True where one amplitude serves all joints.
         highest: (J,) largest amplitude that makes sense.
         link: where a load is carried.
+        aim: where it is found window by window, what it promises to do to the (N, J) error left,
+            from an amount on, with a replay of any amount to check that.
+        sizes: figures it stands for at an amount, the one in its unit first.
     """
 
     name: str
@@ -61,6 +89,8 @@ class Cause:
     shared: bool = False
     highest: Callable[[Robot], np.ndarray] = lambda robot: np.full(_joints(robot), np.inf)
     link: str | None = None
+    aim: Callable[[np.ndarray, float, Replayed], np.ndarray] | None = None
+    sizes: Callable[[Robot, float], tuple[CauseSize, ...]] = lambda robot, amount: ()
 
 
 def _joints(robot: Robot) -> int:

@@ -6,21 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
 
 from gapless.errors import ModelError
 from gapless.robots import Kinematics, Robot
+from gapless.robots.flat_sides import flat_side, ring_around
 from gapless.robots.rotations import conj, rotate
 from gapless.robots.support_shapes import SupportShape
 
 LOW = 0.03
 """A link that reaches this near to the lowest point of the default pose is a foot, m."""
-SOLE_AREA = 4e-4
-"""Smallest area of a sole, m²; a foot with less is a point."""
-STEEP = 0.4
-"""Largest angle between a sole and the floor in the default pose, rad."""
-FLAT = 0.03
-"""Facets whose normals differ by less are one sole, rad."""
 CORNERS = 8
 """Points by which a sole is known."""
 DOWN = np.array([0.0, 0.0, -1.0])
@@ -101,64 +95,11 @@ def _above(kinematics: Kinematics, link: str) -> list[str]:
 
 
 def _foot(link: str, shapes: tuple[SupportShape, ...], down: np.ndarray) -> Foot:
-    normal, sole = down, None
-    for _ in range(3):  # a round shape shows its bottom only when it is looked at from there
-        sole = _sole(shapes, normal, down)
-        if sole is None:
-            break
-        normal, corners = sole
-    if sole is None:
+    side = flat_side(shapes, down)
+    if side is None:
         foot = Foot(link, shapes, np.zeros((1, 3)), None)
         return Foot(link, shapes, foot.farthest(down[None]), None)
-    return Foot(link, shapes, corners, -normal)
-
-
-def _sole(
-    shapes: Sequence[SupportShape], about: np.ndarray, down: np.ndarray
-) -> tuple[np.ndarray, np.ndarray] | None:
-    """Outward normal and corners of the largest flat side that faces down; None if it has none."""
-    points = np.concatenate([shape.farthest(_cone(about)) for shape in shapes])
-    try:
-        hull = ConvexHull(points)
-    except QhullError:  # a flat mesh, or a point
-        return None
-    corners = points[hull.simplices]
-    area = np.linalg.norm(
-        np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1
-    )
-    normals = hull.equations[:, :3]
-    area = np.where(normals @ down > np.cos(STEEP), area / 2, 0.0)
-    alike = normals @ normals.T > np.cos(FLAT)
-    sizes = alike @ area
-    best = int(sizes.argmax())
-    if sizes[best] < SOLE_AREA:
-        return None
-    side = alike[best] & (area > 0)
-    normal = (normals[side] * area[side, None]).sum(axis=0)
-    normal /= np.linalg.norm(normal)
-    return normal, _outline(corners[side].reshape(-1, 3), normal)
-
-
-def _cone(about: np.ndarray) -> np.ndarray:
-    """Unit directions around one: itself, its opposite (so that a box has a height), and rings."""
-    first, second = tangents(about)
-    turn = np.linspace(0, 2 * np.pi, 16, endpoint=False)[:, None]
-    ring = np.cos(turn) * first + np.sin(turn) * second
-    tilted = [np.cos(a) * about + np.sin(a) * ring for a in (0.02, 0.2, 0.5)]
-    return np.concatenate([about[None], -about[None], *tilted])
-
-
-def tangents(normal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Two (..., 3) unit vectors at right angles to (..., 3) unit vectors and to each other."""
-    helper = np.where(np.abs(normal[..., :1]) < 0.7, [1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
-    first = np.cross(normal, helper)
-    first /= np.linalg.norm(first, axis=-1, keepdims=True)
-    return first, np.cross(normal, first)
-
-
-def _outline(points: np.ndarray, normal: np.ndarray) -> np.ndarray:
-    """The farthest of these points in each of some directions at right angles to the normal."""
-    first, second = tangents(normal)
-    turn = np.linspace(0, 2 * np.pi, CORNERS, endpoint=False)[:, None] + np.pi / CORNERS
-    ring = np.cos(turn) * first + np.sin(turn) * second
-    return points[np.unique((ring @ points.T).argmax(axis=1))]
+    normal, corners = side
+    ring = ring_around(normal, CORNERS, np.pi / CORNERS)
+    outline = corners[np.unique((ring @ corners.T).argmax(axis=1))]
+    return Foot(link, shapes, outline, -normal)

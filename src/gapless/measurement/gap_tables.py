@@ -163,6 +163,9 @@ def _causes(found: Attribution) -> Group:
         f"{mass:.2f} kg on {link}" for link, mass in found.loads.items() if mass >= 0.005
     )
     note = [Text(f"unmodelled load that would explain it: {loads}")] if loads else []
+    for cause in dict.fromkeys(size.cause for size in found.sizes):
+        told = ", ".join(str(size) for size in found.sizes if size.cause == cause)
+        note.append(Text(f"{cause} that would explain it: {told}"))
     return Group(table, *note)
 
 
@@ -170,8 +173,8 @@ def _cause(found: Attribution, joint: int, cause: int) -> str:
     share = found.share[joint, cause]
     if share < 0.005:
         return "·"
-    # Loads belong to links and are told below the table.
-    if found.units[cause] == "kg":
+    # Loads belong to links, starts and contacts to the robot: they are told below the table.
+    if found.units[cause] == "kg" or found.causes[cause] in {size.cause for size in found.sizes}:
         return f"{share:.0%}"
     least = "≥ " if found.at_bound[joint, cause] else ""
     return f"{share:.0%} ({least}{_number(found.amplitude[joint, cause], 2)})"

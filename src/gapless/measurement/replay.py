@@ -13,6 +13,7 @@ from gapless.errors import DataError
 from gapless.measurement.alignment import Aligned, in_robot_order
 from gapless.measurement.base_estimate import BaseQuality
 from gapless.measurement.spans import Horizon, samples, spans_of
+from gapless.measurement.standing_starts import starts_in
 from gapless.measurement.windows import Job, cut
 from gapless.recordings.recording import Recording
 from gapless.worlds.world import State, Trajectory, World
@@ -135,9 +136,8 @@ class _Played:
 def _play(jobs: list[Job], aligned: list[Aligned], world: World) -> list[_Played]:
     """Simulate windows together, each padded to the longest by holding its last target."""
     windows = cut(jobs, aligned, world.history_steps, world.rate)
-    sim = world.rollout(
-        windows.start, windows.held, history=windows.history, conditions=windows.conditions
-    )
+    start = starts_in(world, windows.start, windows.from_feet)
+    sim = world.rollout(start, windows.held, history=windows.history, conditions=windows.conditions)
     lengths = [int(b - a) for _, a, b in jobs]
     return [_Played(sim[n, : steps + 1], steps) for n, steps in enumerate(lengths)]
 

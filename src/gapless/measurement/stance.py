@@ -16,7 +16,8 @@ from itertools import combinations
 import numpy as np
 from scipy.ndimage import gaussian_filter1d
 
-from gapless.measurement.feet import Foot, tangents
+from gapless.measurement.feet import Foot
+from gapless.robots.flat_sides import tangents
 from gapless.robots.rotations import conj, rotate
 
 LEVEL, HEIGHT = 0.02, 0.004
@@ -115,10 +116,10 @@ def find_stance(seen: SeenFeet, rate: float, up: np.ndarray | None = None) -> St
         rate: samples a second.
         up: (T, 3) what is up, where an IMU says so; else each hypothesis says it itself.
     """
-    sets, usual, parting = hypotheses(seen), usual_up(seen, rate), _parting(seen, rate)
+    sets, usual, apart = hypotheses(seen), usual_up(seen, rate), parting(seen, rate)
     price = np.stack([_price(seen, chosen, up, usual) for chosen in sets], axis=1)
     for i, chosen in enumerate(sets):
-        moving = sum(parting[pair] ** 2 for pair in combinations(chosen, 2))
+        moving = sum(apart[pair] ** 2 for pair in combinations(chosen, 2))
         price[:, i] += moving / PARTING**2
     member = np.array([[f in chosen for f in range(len(seen.feet))] for chosen in sets])
     change = (member[:, None] != member[None]).sum(axis=2) * LIFTED * CHANGE * rate
@@ -194,7 +195,7 @@ def _price(
     return price + LIFTED * (~stands).sum() + np.minimum((outside / BALANCE) ** 2, UNBALANCED)
 
 
-def _parting(seen: SeenFeet, rate: float) -> dict[tuple[int, int], np.ndarray]:
+def parting(seen: SeenFeet, rate: float) -> dict[tuple[int, int], np.ndarray]:
     """(T,) speeds at which each pair of feet moves against each other, m/s."""
     if len(seen.pos) < 2:
         return {pair: np.zeros(len(seen.pos)) for pair in combinations(range(len(seen.feet)), 2)}
@@ -218,6 +219,16 @@ def _outside(seen: SeenFeet, chosen: Sequence[int], up: np.ndarray) -> np.ndarra
     points = np.concatenate([seen.seen(f, seen.touching(f, up)) for f in chosen], axis=1)
     reach = np.einsum("dtk,tpk->dtp", ways, points).max(axis=2)
     return np.maximum(np.einsum("dtk,tk->dt", ways, seen.mass_centre) - reach, 0.0).max(axis=0)
+
+
+def outside_of(seen: SeenFeet, standing: np.ndarray, up: np.ndarray) -> np.ndarray:
+    """(T,) how far the centre of mass projects outside of the feet that stand, (T, F), m."""
+    outside = np.zeros(len(up))
+    for chosen in np.unique(standing, axis=0):
+        if chosen.any():
+            at = (standing == chosen).all(axis=1)
+            outside[at] = _outside(seen, np.flatnonzero(chosen).tolist(), up)[at]
+    return outside
 
 
 def _cheapest_path(price: np.ndarray, change: np.ndarray) -> np.ndarray:

@@ -105,6 +105,12 @@ def still_twist(
     return twist[:, :3], twist[:, 3:]
 
 
+def feet_that_stand(seen: SeenFeet, up: np.ndarray) -> np.ndarray:
+    """(n, F) weights of the feet of single states: those near to the lowest stand."""
+    low = seen.lowest(up)
+    return (low < low.min(axis=1, keepdims=True) + STANDS).astype(float) + 1e-9
+
+
 def base_followed(robot: Robot, before: State, after: State, which: np.ndarray) -> State:
     """States whose joints moved a little, with bases moved as standing feet that stay make them.
 
@@ -117,8 +123,7 @@ def base_followed(robot: Robot, before: State, after: State, which: np.ndarray) 
     assert before.base_pos is not None and before.base_quat_wxyz is not None
     body, quat = StandingBody.of(robot), before.base_quat_wxyz
     up = rotate(conj(quat), rotate(robot.floor.quat_wxyz, UPWARD))
-    low = body.seen(body.poses(before.q)).lowest(up)
-    stands = (low < low.min(axis=1, keepdims=True) + STANDS).astype(float) + 1e-9
+    stands = feet_that_stand(body.seen(body.poses(before.q)), up)
     step, turn = still_twist(body, before.q, after.q - before.q, up, stands)
     faster, spin = still_twist(body, before.q, after.dq - before.dq, up, stands)
     size = np.linalg.norm(turn, axis=1)

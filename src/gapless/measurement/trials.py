@@ -10,7 +10,7 @@ import numpy as np
 from gapless.errors import DataError
 from gapless.measurement.alignment import gains_of, in_robot_order
 from gapless.measurement.spans import spans_of
-from gapless.measurement.windows import LONGEST_DELAY, Windows, cut
+from gapless.measurement.windows import LONGEST_DELAY, Windows, cut, smooth_starts
 from gapless.recordings.conditions import Conditions
 from gapless.recordings.recording import Recording
 from gapless.robots import Robot
@@ -50,12 +50,14 @@ class Trials:
         self, recordings: Sequence[Recording], world: EngineWorld, horizon: float, limit: int
     ) -> None:
         self.world, self.horizon = world, horizon
+        self.recordings = recordings
         self.aligned = [in_robot_order(r, world.robot) for r in recordings]
         spans = [spans_of(a.valid, world.rate, horizon, limit) for a in self.aligned]
         jobs = [(i, int(a), int(b)) for i, found in enumerate(spans) for a, b in found]
         if not jobs:
             raise DataError(f"no unbroken stretch of {horizon:g} s to attribute an error in")
         before = max(world.history_steps, int(np.ceil(LONGEST_DELAY * world.rate)) + 1)
+        self._first = [(i, a) for i, a, _ in jobs]
         self.windows: Windows = cut(jobs, self.aligned, before, world.rate)
         self.nominal = Alteration(
             world.robot,
@@ -77,6 +79,14 @@ class Trials:
         )
         good = (windows.weight > 0) & sim.valid[:, 1:, None]
         return np.where(good, sim.q[:, 1:] - windows.real.q, np.nan)
+
+    def smoothed(self) -> State:
+        """(n, ...) where windows start on a cubic through the readings; as read where it fails."""
+        both = zip(self.recordings, self.aligned, strict=True)
+        states = [smooth_starts(clip, a, self.world.robot) for clip, a in both]
+        smooth = State.stack([states[i][a] for i, a in self._first])
+        known = np.all([np.isfinite(x).all(axis=1) for x in smooth.fields.values()], axis=0)
+        return self.windows.start.with_rows(known, smooth[known])
 
     def _world(self, altered: Alteration) -> EngineWorld:
         if altered.robot is self.nominal.robot and altered.effects is self.nominal.effects:

@@ -46,6 +46,7 @@ class Windows:
         real: recorded states, (n, T, ...), each the result of a command.
         weight: (n, T, J) 1 where a reading may be compared, 0 elsewhere.
         base_weight: (n,) 1 where the base was logged, 0 where it is an estimate or there is none.
+        from_feet: (n,) True where the base was estimated from the feet alone.
         conditions: payload and gains of each.
         recording: (n,) which recording each is of.
         names: of the recordings.
@@ -59,6 +60,7 @@ class Windows:
     real: State
     weight: np.ndarray
     base_weight: np.ndarray
+    from_feet: np.ndarray
     conditions: tuple[Conditions, ...]
     recording: np.ndarray
     names: tuple[str, ...]
@@ -103,6 +105,7 @@ class Windows:
             real=self.real[chosen],
             weight=self.weight[chosen],
             base_weight=self.base_weight[chosen],
+            from_feet=self.from_feet[chosen],
             conditions=tuple(self.conditions[i] for i in chosen),
             recording=self.recording[chosen],
         )
@@ -141,7 +144,7 @@ def windows_of(
     _require(clips, robot)
     aligned = [in_robot_order(clip, robot) for clip in clips]
     starts = [
-        _starts(clip, a, robot) if smooth else a.state
+        smooth_starts(clip, a, robot) if smooth else a.state
         for clip, a in zip(clips, aligned, strict=True)
     ]
     rate = clips[0].rate
@@ -199,7 +202,7 @@ def _length(horizon: Horizon, rate: float, aligned: list[Aligned]) -> int:
     return max(1, round(float(horizon) * rate))
 
 
-def _starts(clip: Recording, aligned: Aligned, robot: Robot) -> State:
+def smooth_starts(clip: Recording, aligned: Aligned, robot: Robot) -> State:
     """The states a replay may start from: a cubic laid through the readings around each.
 
     A base that is estimated from the joints is estimated from these.
@@ -256,6 +259,7 @@ def cut(
         real=State.stack([aligned[i].state[k] for i, k in zip(which, after, strict=True)]),
         weight=(weight & inside[..., None]).astype(float),
         base_weight=np.array([float(aligned[i].base == "logged") for i in which]),
+        from_feet=np.array([aligned[i].from_feet for i in which]),
         conditions=tuple(aligned[i].conditions for i in which),
         recording=np.array(which),
         names=names,

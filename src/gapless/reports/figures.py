@@ -8,7 +8,7 @@ from typing import Any
 
 from gapless.reports.colours import COLOURS
 
-CAUSES = ("#5b8ff9", "#f6bd16", "#5ad8a6", "#e8684a", "#9270ca", "#6dc8ec")
+CAUSES = ("#5b8ff9", "#f6bd16", "#5ad8a6", "#e8684a", "#9270ca", "#6dc8ec", "#ff9d4d", "#269a99")
 REMAINS = "#a0a4ab"
 Figure = dict[str, Any]
 

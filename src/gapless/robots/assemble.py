@@ -10,6 +10,7 @@ import numpy as np
 from gapless.robots import build
 from gapless.robots.inertia import Floor, Pose
 from gapless.robots.rotations import mul, rotate
+from gapless.robots.simple_feet import put_on_spheres
 from gapless.robots.support_shapes import SupportShape, floor_shapes
 from gapless.robots.tree import Tree
 
@@ -30,6 +31,7 @@ def assemble(robot: Robot) -> mujoco.MjSpec:
     build.set_base(spec)
     build.add_actuators(spec, robot.joints)
     build.set_inertias(spec, robot.inertias, robot.payloads)
+    put_on_spheres(spec, robot.simple_feet)
     build.set_contacts(spec, robot.self_collision)
     build.move_shapes(spec, robot.soles)
     if robot.meets_floor:
@@ -93,7 +95,10 @@ def _touching_height(robot: Robot) -> float:
     """Height of the root at which the lowest shape touches the floor, steps aside."""
     import mujoco
 
-    model = replace(robot, mount="fixed", height=0.0, payloads={}, floor=Floor()).model()
+    # A robot that is held hangs where its body's own shapes say, however it would stand.
+    feet = robot.simple_feet if robot.mount == "free" else ()
+    bare = replace(robot, mount="fixed", height=0.0, payloads={}, floor=Floor(), simple_feet=feet)
+    model = bare.model()
     data = mujoco.MjData(model)
     mujoco.mj_resetDataKeyframe(model, data, model.key(build.HOME).id)
     mujoco.mj_kinematics(model, data)

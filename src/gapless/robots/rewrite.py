@@ -7,6 +7,7 @@ friction, softness, height and slope, soles), not what there is: joints, links, 
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from gapless.robots.robot import Robot
 
-_STRUCTURE = ("root", "mount", "locked", "height", "self_collision")
+_STRUCTURE = ("root", "mount", "locked", "height", "self_collision", "simple_feet")
 
 
 class Rewriter:
@@ -31,14 +32,17 @@ class Rewriter:
     Args:
         robot: the robot that was compiled.
         timestep: of the physics, s.
+        options: fields of `mjOption` that differ from the robot's own.
     """
 
-    def __init__(self, robot: Robot, timestep: float = 0.002) -> None:
+    def __init__(
+        self, robot: Robot, timestep: float = 0.002, options: Mapping[str, int] | None = None
+    ) -> None:
         import mujoco
 
-        self._robot, self.timestep = robot, timestep
+        self._robot, self.timestep, self._options = robot, timestep, options or {}
         self._bare = replace(robot, inertias={}, payloads={})
-        self.compiled = robot.model(timestep=timestep)
+        self.compiled = self._compile(robot)
         self._data = mujoco.MjData(self.compiled)
         joints = [self.compiled.joint(name).id for name in robot.joints.names]
         self._dof = self.compiled.jnt_dofadr[joints]
@@ -49,7 +53,7 @@ class Rewriter:
 
         self._check(robot)
         if self._needs_compiling(robot):
-            return robot.model(timestep=self.timestep)
+            return self._compile(robot)
         model = copy.copy(self.compiled)
         self._write_joints(model, robot)
         for link, inertia in self._inertias(robot).items():
@@ -58,6 +62,12 @@ class Rewriter:
             self._write_floor(model, robot)
         mujoco.mj_setConst(model, self._data)
         model.stat.meaninertia = self._mean_inertia(model)
+        return model
+
+    def _compile(self, robot: Robot) -> mujoco.MjModel:
+        model = robot.model(timestep=self.timestep)
+        for name, value in self._options.items():
+            setattr(model.opt, name, value)
         return model
 
     def _write_floor(self, model: mujoco.MjModel, robot: Robot) -> None:

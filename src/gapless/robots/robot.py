@@ -17,6 +17,7 @@ from gapless.robots import builtin, matching
 from gapless.robots.inertia import Floor, Inertia
 from gapless.robots.joints import Alias, Joints, TrackingPoint
 from gapless.robots.payload import Payload
+from gapless.robots.simple_feet import SimpleFoot
 from gapless.robots.tree import Tree
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from gapless.robots.mjcf import Mjcf
 
 Groups = dict[str, tuple[str, ...]]
+SIMPLE = "simple feet: "
+"""How the notes on them begin."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +56,7 @@ class Robot:
             stated.
         soles: how far along x and z the shapes of links that touch things are from where the body
             has them, m, in the link's frame.
+        simple_feet: spheres on which feet stand in place of shapes that the body has.
         locked: joints welded at an angle, rad; they are not in `joints`.
         self_collision: whether links collide with each other.
         height: z of the root in the default pose; None is found from the shapes.
@@ -79,6 +83,7 @@ class Robot:
     gain_errors: dict[str, tuple[float, float]] = field(default_factory=dict)
     floor: Floor = field(default_factory=Floor)
     soles: dict[str, tuple[float, float]] = field(default_factory=dict)
+    simple_feet: tuple[SimpleFoot, ...] = ()
     locked: dict[str, float] = field(default_factory=dict)
     self_collision: bool = False
     height: float | None = None
@@ -113,7 +118,10 @@ class Robot:
         if Path(name).suffix.lower() in (".toml", ".xml", ".mjcf", ".urdf"):
             from gapless.robots.robotfile import read_path
 
-            return cls(**read_path(Path(name)), source=str(Path(name).resolve()))
+            values = read_path(Path(name))
+            simple = values.pop("feet", "own") == "hull"
+            robot = cls(**values, source=str(Path(name).resolve()))
+            return robot.with_simple_feet() if simple else robot
         values = builtin.read(str(name))
         at = values.pop("lock")
         return cls(**values).lock(at, at)
@@ -198,6 +206,23 @@ class Robot:
             self.check_link(link)
         return replace(self, soles=self.soles | dict(soles))
 
+    def with_simple_feet(self, tolerance: float = 0.003) -> Robot:
+        """Stand on few contact points, which simulates faster: a sphere at each corner of a sole.
+
+        The shapes that reach the sole of a foot (link group "feet") make way for 4 to 6 spheres
+        with nearly the same support polygon and the same contact figures; all else stays. A foot
+        with few contact points, or a sole that needs more corners, is kept; `notes` say which.
+
+        Args:
+            tolerance: by which a point of the support polygon may be lost, m.
+        """
+        from gapless.robots.sole_corners import find_simple_feet
+
+        feet, lines = find_simple_feet(self, tolerance)
+        notes = [note for note in self.notes if not note.startswith(SIMPLE)]
+        told = (f"{SIMPLE}{line}" for line in lines)
+        return replace(self, simple_feet=feet, notes=(*notes, *told))
+
     def inertia(self, link: str) -> Inertia:
         """Mass, centre of mass and moments of a link, without its load."""
         from gapless.robots.build import link_inertia
@@ -280,6 +305,7 @@ class Robot:
             "floor": self.floor.figures,
             "gain_errors": self.gain_errors,
             **({"soles": self.soles} if self.soles else {}),
+            **({"feet": [asdict(f) for f in self.simple_feet]} if self.simple_feet else {}),
             **{
                 k: getattr(self, k) for k in ("root", "mount", "locked", "height", "self_collision")
             },

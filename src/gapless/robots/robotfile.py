@@ -2,7 +2,7 @@
 
 model = "robot.xml"          # MJCF or URDF, relative to this file; the only key that is needed
 rate = 50                    # also: name, title, root, mount, unactuated, meshes, folder,
-[gains]                      # self_collision, height, action_scale
+[gains]                      # self_collision, height, action_scale, feet ("own" or "hull")
 "*_knee_*" = [100, 2]        # kp, kd; patterns also in effort, velocity, armature, damping,
 [aliases]                    # frictionloss, link_groups and joint_groups
 motor_3 = { joint = "left_knee_joint", sign = -1, offset = 0.1 }
@@ -57,6 +57,9 @@ def read_path(path: Path) -> dict[str, Any]:
 def read_robot_file(path: Path) -> dict[str, Any]:
     """The fields of a Robot from a robot file and the model it names.
 
+    Returns:
+        Fields of `Robot`, and "feet", where the file says which it stands on.
+
     Raises:
         FormatError: the file is not TOML, or keys or values are wrong; all are listed.
         ModelError: it names joints or links that the model lacks; all are listed.
@@ -72,7 +75,8 @@ def read_robot_file(path: Path) -> dict[str, Any]:
         values = read(**{k: table[k] for k in ("gains", "default", "unactuated") if k in table})
     except NeedsOptionsError as error:
         raise ModelError(f"{path}: {error}\n{recipe(model)}") from error
-    return values | _fields(table, values["joints"], values["body"].names)
+    feet = {"feet": table["feet"]} if "feet" in table else {}
+    return values | _fields(table, values["joints"], values["body"].names) | feet
 
 
 def _source(table: Mapping[str, Any], path: Path) -> dict[str, Any]:

@@ -18,6 +18,7 @@ PLAIN: dict[str, Any] = {
     "self_collision": bool,
     "unactuated": ("refuse", "lock", "passive"),
     "meshes": ("load", "drop"),
+    "feet": ("own", "hull"),
 }
 """Key -> the type of its value, or the choices there are."""
 FIGURES = ("effort", "velocity", "armature", "damping", "frictionloss")

@@ -16,6 +16,7 @@ from gapless.robots.joints import Alias, Joints, TrackingPoint
 from gapless.robots.mjcf import Mjcf
 from gapless.robots.payload import Payload
 from gapless.robots.robot import Robot
+from gapless.robots.simple_feet import SimpleFoot
 from gapless.robots.tree import Hinge, Link, Shape, Tree
 from gapless.robots.xmlfiles import Files
 
@@ -35,6 +36,7 @@ PARTS = (
     Link,
     Hinge,
     Shape,
+    SimpleFoot,
 )
 KNOWN = {part.__name__: part for part in PARTS}
 """All that a robot is made of; a file can name nothing else."""

@@ -53,14 +53,20 @@ class SupportShape:
 
 def floor_shapes(model: mujoco.MjModel) -> tuple[SupportShape, ...]:
     """The shapes of a compiled model that MuJoCo would let collide with the floor."""
-    meets = (model.geom_conaffinity & FLOOR_CONTYPE).astype(bool) & (model.geom_bodyid > 0)
-    # A pair that is excluded is stored as body1 * 65536 + body2, and the world is body 0.
-    meets &= ~np.isin(model.geom_bodyid, model.exclude_signature)
-    shapes = (_shape(model, int(geom)) for geom in np.flatnonzero(meets))
+    shapes = (support_shape(model, geom) for geom in meeting_floor(model))
     return tuple(shape for shape in shapes if shape is not None)
 
 
-def _shape(model: mujoco.MjModel, geom: int) -> SupportShape | None:
+def meeting_floor(model: mujoco.MjModel) -> list[int]:
+    """The geoms that MuJoCo would let collide with the floor."""
+    meets = (model.geom_conaffinity & FLOOR_CONTYPE).astype(bool) & (model.geom_bodyid > 0)
+    # A pair that is excluded is stored as body1 * 65536 + body2, and the world is body 0.
+    meets &= ~np.isin(model.geom_bodyid, model.exclude_signature)
+    return np.flatnonzero(meets).tolist()
+
+
+def support_shape(model: mujoco.MjModel, geom: int) -> SupportShape | None:
+    """A geom as a convex shape; None for planes and height fields."""
     found = _figures(model, geom)
     if found is None:
         return None

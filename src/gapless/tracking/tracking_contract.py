@@ -18,6 +18,8 @@ FRAMES = 4
 """Earlier moments that ASAP's trackers see."""
 ACTIONS = ("residual", "default")
 """What actions are added to: the reference, or the default pose."""
+MOST = 1.0
+"""Largest turn of a joint's target by a unit of output, rad."""
 PORTS = Ports(observation="obs", action="actions")
 
 
@@ -54,7 +56,7 @@ def tracking_contract(
         default=dict(zip(joints.names, map(float, joints.default), strict=True)),
         kp=_stated(robot, joints.kp, 0),
         kd=_stated(robot, joints.kd, 1),
-        action=Action("reference" if action == "residual" else "offset", (robot.action_scale,)),
+        action=_action(robot, action),
         terms={term.name: term for term in seen.terms},
         blocks=seen.blocks,
         ports=PORTS,
@@ -65,6 +67,21 @@ def tracking_contract(
         bodies=frames.names,
         robot=robot.name,
     )
+
+
+def _action(robot: Robot, action: str) -> Action:
+    """What actions command: around the reference each joint has as much torque at hand.
+
+    A unit of output then changes a motor's torque by a quarter of its limit (BeyondMimic's rule):
+    with one scale for all, soft ankles could hardly push, and stiff waists would jerk.
+    """
+    if action == "default":
+        return Action("offset", (robot.action_scale,))
+    share, effort = robot.action_scale, robot.joints.effort
+    kp = np.array(_stated(robot, robot.joints.kp, 0))
+    known = (effort > 0) & np.isfinite(effort) & (kp > 0)
+    turn = np.where(known, share * effort / np.where(known, kp, 1.0), share)
+    return Action("reference", tuple(map(float, np.minimum(turn, MOST))))
 
 
 def _stated(robot: Robot, made: np.ndarray, gain: int) -> tuple[float, ...]:

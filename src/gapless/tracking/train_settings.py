@@ -28,6 +28,8 @@ class TrainSettings:
         action_noise: rad, uniform within plus and minus, added to targets.
         push: speed given to the base at once, m/s.
         vary: simulators that differ as in Table VI of ASAP; 0 is none, else how many.
+        distance: of any body from its reference at which an episode ends, to begin with, m.
+        penalties: share of the penalties that counts, to begin with.
         tightening: how fast the termination tightens; see `Curricula.speed`.
         warm_up: iterations in which only the critic learns.
         rewards: weights that differ from the preset's.
@@ -38,18 +40,20 @@ class TrainSettings:
     action: str = "residual"
     environments: int = 512
     actor: tuple[int, ...] = (256, 256, 128)
-    noise: float = 0.3
+    noise: float = 0.5
     start_noise: float = 0.2
     sensor_noise: float = 0.0
     action_noise: float = 0.0
     push: float = 0.0
     vary: int = 0
-    tightening: float = 2e-4
+    distance: float = 1.5
+    penalties: float = 0.1
+    tightening: float = 4e-4
     warm_up: int = 0
     rewards: dict[str, float] = field(default_factory=dict)
     ppo: PpoSettings = field(
         default_factory=lambda: PpoSettings(
-            iterations=330, gamma=0.99, kl=0.01, entropy=0.002, critic=(256, 256, 128), threads=2
+            iterations=330, gamma=0.97, kl=0.04, epochs=4, critic=(256, 256, 128), threads=2
         )
     )
 
@@ -90,5 +94,5 @@ class TrainSettings:
 
 _AMOUNTS = (
     *("noise", "start_noise", "sensor_noise", "action_noise", "push", "vary", "tightening"),
-    "warm_up",
+    *("warm_up", "distance", "penalties"),
 )

@@ -199,7 +199,9 @@ def each_model(
     models: list[mujoco.MjModel], read: Callable[[mujoco.MjModel], np.ndarray]
 ) -> np.ndarray:
     """(n, ...) of the models of environments; one that many share is read once."""
-    own = {id(model): model for model in models}
+    own = dict(zip(map(id, models), models, strict=True))
+    if len(own) == 1:
+        return np.repeat(np.array([read(models[0])]), len(models), axis=0)
     place = {key: row for row, key in enumerate(own)}
     return np.array([read(model) for model in own.values()])[[place[id(m)] for m in models]]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -34,12 +34,19 @@ class EngineWorld(ABC):
         rate: control steps per second; the robot's own by default.
         physics_step: longest physics step, s. The step used divides the control step evenly.
         effects: actuator effects beyond PD; none by default.
+        options: of MuJoCo's, where they differ from the robot's own.
     """
 
     _engine: Engine
 
     def __init__(
-        self, robot: Robot, rate: float | None, *, physics_step: float, effects: Effects | None
+        self,
+        robot: Robot,
+        rate: float | None,
+        *,
+        physics_step: float,
+        effects: Effects | None,
+        options: Mapping[str, int] | None = None,
     ) -> None:
         capture_warnings()
         self._robot = robot
@@ -51,7 +58,7 @@ class EngineWorld(ABC):
         self._physics_step = physics_step
         self.substeps = max(1, int(np.ceil(1 / (self._rate * physics_step) - 1e-9)))
         self.timestep = 1 / (self._rate * self.substeps)
-        self.models = Models.compile(robot, self.timestep)
+        self.models = Models.compile(robot, self.timestep, options)
         self._model = self.models.nominal
         self._layout = StateLayout.of(self._model, robot)
         self._effects_given = effects or Effects()
@@ -86,12 +93,18 @@ class EngineWorld(ABC):
             robot=self._robot.name,
             model_hash=self._robot.fingerprint(),
             effects_hash=self.effects.fingerprint(),
+            solver=self._solver_told,
         )
 
     @property
     @abstractmethod
     def _software(self) -> tuple[str, str, str]:
         """Engine, version and integrator."""
+
+    @property
+    def _solver_told(self) -> str:
+        """The solver of constraints, where it is not the robot's own."""
+        return ""
 
     @property
     def health(self) -> Health:

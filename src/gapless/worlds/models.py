@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 import mujoco
@@ -29,9 +29,11 @@ class Models:
         self._kept: dict[tuple, mujoco.MjModel] = {}
 
     @classmethod
-    def compile(cls, robot: Robot, timestep: float) -> Models:
-        """Models of a robot that is compiled now, with this physics step, s."""
-        rewriter = Rewriter(robot, timestep)
+    def compile(
+        cls, robot: Robot, timestep: float, options: Mapping[str, int] | None = None
+    ) -> Models:
+        """Models of a robot that is compiled now, with this physics step, s, and `mjOption`s."""
+        rewriter = Rewriter(robot, timestep, options)
         made = cls(robot, rewriter)
         made.nominal = rewriter.compiled
         return made

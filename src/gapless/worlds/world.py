@@ -120,7 +120,10 @@ class Trajectory(State):
 
 @dataclass(frozen=True)
 class Identity:
-    """What decides a world's numbers; only numbers of one identity may be compared."""
+    """What decides a world's numbers; only numbers of one identity may be compared.
+
+    `solver` is that of the constraints, where a world was given another than the model's own.
+    """
 
     engine: str
     version: str
@@ -130,18 +133,22 @@ class Identity:
     robot: str
     model_hash: str
     effects_hash: str = ""
+    solver: str = ""
 
     @property
     def key(self) -> str:
         """Short hash of all of it."""
-        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:16]
+        parts = asdict(self)
+        if not self.solver:  # keys in files of worlds that have no such choice stay valid
+            del parts["solver"]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
     def require_same_simulator(self, other: Identity) -> None:
-        """Refuse to compare numbers of different engines, versions, integrators or steps.
+        """Refuse to compare numbers of different engines, versions, integrators, solvers or steps.
 
         The model and the effects may differ: that difference is what one compares.
         """
-        fixed = ("engine", "version", "integrator", "timestep", "rate", "robot")
+        fixed = ("engine", "version", "integrator", "solver", "timestep", "rate", "robot")
         differing = [
             f"{name} is {getattr(self, name)} here and {getattr(other, name)} there"
             for name in fixed

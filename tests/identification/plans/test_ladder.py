@@ -10,8 +10,8 @@ import pytest
 
 from gapless.errors import GaplessError
 from gapless.identification import Calibration, IdentifySettings, identify
-from gapless.identification.plans.ladder import Step
-from gapless.identification.plans.rungs import rungs_for
+from gapless.identification.plans.ladder import Ladder, Step, _once_more
+from gapless.identification.plans.rungs import Rung, rungs_for
 from gapless.recordings import Split
 from gapless.recordings.splitting import split_recordings
 from gapless.robots import Payload, Robot
@@ -86,6 +86,28 @@ def test_few_motions_choose_in_turn(pair: Robot) -> None:
     assert found.choose is not None and found.choose.reduction > 0.7
     robot, _ = found.apply(pair)
     assert robot.joints.kp == pytest.approx(1.3 * pair.joints.kp, rel=0.03)
+
+
+def test_a_rung_that_came_too_early_is_tried_again(
+    pair: Robot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After one that made much of a difference; not where its figures were freed otherwise."""
+    early, doubt = {"by motor type", "each joint"}, Ladder._doubt
+    monkeypatch.setattr(
+        Ladder,
+        "_doubt",
+        lambda self, step, *of: "early" if step.rung in early else doubt(self, step, *of),
+    )
+    hidden = pair.with_joints(kp=1.3 * pair.joints.kp)
+    clips = recorded(hidden, ["a", "b", "c"], effects=Effects(encoder_bias=np.array([0.1, -0.1])))
+    steps = steps_of(identify(Split.of(clips[:2], clips[2:]), pair, "auto", settings=QUICK))
+    names = [*steps]
+    assert names.index("by motor type, again") == names.index("encoder bias") + 1
+    assert steps["by motor type, again"].kept
+    assert steps["by motor type, again"].errors["1.0"] < 0.5 * steps["encoder bias"].errors["1.0"]
+    assert not any(name.endswith("again, again") for name in names)
+    missed = [(Rung("types", {"kp": ("kp@motors",)}), {})]
+    assert _once_more(missed, {"kp": ("kp",)}) == []
 
 
 def test_a_plan_of_stages_must_be_told_what_to_find(pair: Robot) -> None:

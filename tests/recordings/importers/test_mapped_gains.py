@@ -132,6 +132,23 @@ voltage = 5.0
     assert "hip, knee: effort 0.77 N·m at 7.4 V" in note
 
 
+def test_a_servo_of_all_joints_and_another_of_some(tmp_path: Path) -> None:
+    """What the second table does not say is as in the first."""
+    mapping = """[gains]
+kp = 100
+[servo]
+kind = "dynamixel_x"
+supply = { scalar = "volts" }
+stall_torque = 1.4
+no_load_speed = 4.8
+voltage = 12.0
+[servo."kn*"]
+stall_torque = 4.1
+"""
+    gains = logged(tmp_path, mapping, volts=12.0).conditions.gains
+    assert gains["knee"] == pytest.approx([4.1 / 1.4 * gain for gain in gains["hip"]])
+
+
 @pytest.mark.parametrize(
     ("mapping", "message"),
     [
@@ -143,6 +160,7 @@ voltage = 5.0
         ('[gains]\nkp = { column = "kpp" }\n', "no column 'kpp'"),
         ('[gains]\nkp = { scalar = "kpp" }\n', "no scalar 'kpp'"),
         ('[servo]\nkind = "dynamixel_x"\n', "stall_torque, no_load_speed, voltage, supply missing"),
+        ('[servo."kn*"]\nkind = "pwm"\n', "stall_torque, no_load_speed, voltage, supply missing"),
         ("end = 0.5\nstart = 0.7\n", "no stretch of time"),
         ('start = "a"\n', "seconds were expected"),
     ],

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from gapless.errors import DataError
+from gapless.recordings.conditions import Conditions
 from gapless.recordings.importers import read
 from gapless.recordings.options import ImportOptions
 from gapless.recordings.preparation.delay import estimate
@@ -151,6 +152,19 @@ def test_recordings_with_other_joints_are_not_compared():
     q = np.roll(target, 2, axis=0)
     clips = [plain("a", q[:, :n], target[:, :n], 50.0, "one") for n in (3, 3, 2)]
     assert compare_delays(clips) == []
+
+
+@pytest.mark.parametrize("stated", [True, False])
+def test_another_gain_is_no_slip(stated: bool) -> None:
+    """A weaker drive answers later; only a log that says nothing of its gain is suspected."""
+    rng = np.random.default_rng(0)
+    clips = []
+    for name, gain, lag in (("a", 8.0, 2), ("b", 8.0, 2), ("c", 8.0, 2), ("d", 4.0, 4)):
+        target = np.cumsum(rng.normal(scale=0.02, size=(400, 3)), axis=0)
+        clip = plain(name, np.roll(target, lag, axis=0), target, 50.0, name)
+        gains = {j: (gain, 0.2) for j in clip.joints} if stated else {}
+        clips.append(replace(clip, conditions=Conditions(gains=gains)))
+    assert [f.recording for f in compare_delays(clips)] == ([] if stated else ["d"])
 
 
 def real_chirps(folder, steps: int, bad: int) -> list[Recording]:

@@ -18,6 +18,7 @@ from gapless.worlds.engine_world import EngineWorld
 pytest.importorskip("sapien", reason="needs the extra: pip install 'gapless[physx]'")
 
 from gapless.worlds.physx import PhysxWorld
+from gapless.worlds.physx.description import read_plan
 
 ARM = """
 <mujoco>
@@ -224,6 +225,22 @@ def test_shapes_stand_on_the_floor(tmp_path: Path, geom: str) -> None:
     start = replace(world.home(), base_pos=np.array([[0.0, 0.0, 0.06]]))
     played = world.rollout(start, np.zeros((1, 50, 1)))
     assert played.base_pos[0, -1, 2] == pytest.approx(0.05, abs=2e-3)  # type: ignore[index]
+
+
+def test_simple_feet_stand_where_all_shapes_do() -> None:
+    """PhysX is told of the spheres, and of the shapes they stand for no longer."""
+    robot = Robot.load("g1", mount="free")
+    simple = robot.with_simple_feet()
+    worlds = [PhysxWorld(r) for r in (robot, simple)]
+    heights = []
+    for world in worlds:
+        played = world.rollout(world.home(), np.tile(robot.joints.default, (1, 15, 1)))
+        assert played.valid.all()
+        heights.append(played.base_pos[0, -1, 2])  # type: ignore[index]
+    assert heights[1] == pytest.approx(heights[0], abs=1e-3)
+    foot = next(k for k in read_plan(worlds[1].model).links if k.name == "left_ankle_roll_link")
+    assert len(foot.solids) == 6
+    assert worlds[0].identity.key != worlds[1].identity.key
 
 
 @pytest.mark.parametrize(

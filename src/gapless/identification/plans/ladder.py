@@ -26,6 +26,9 @@ AUTO = "auto"
 WINDOWS = 96
 """Replays of all choosing motions together by which a rung is judged."""
 
+AGAIN = 0.1
+"""A rung that takes this share off the error lets those be tried again that came too early."""
+
 LAST = "all together"
 """The last fit: careful, and with nothing new."""
 
@@ -86,13 +89,19 @@ class Ladder:
         below = [Foothold()] * len(self.folds)
         steps = [Step("nominal", 0, self._errors(below))]
         here, kept = steps[0], []
-        for k, rung in enumerate(self.rungs):
+        queue, missed = list(self.rungs), list[tuple[Rung, Names]]()
+        while queue:
+            rung = queue.pop(0)
             step, found = self._tried(rung, names, below, here)
             steps.append(step)
-            self._tell(step, k + 1)
-            if step.kept:
-                names, below, here = rung.on(names), found, step
-                kept.append(rung)
+            self._tell(step, len(steps) - 1, len(steps) - 1 + len(queue))
+            if not step.kept:
+                missed += [(rung, names)] if rung in self.rungs else []
+                continue
+            if step.gain_over(here) >= AGAIN:
+                queue, missed = [*_once_more(missed, rung.on(names)), *queue], []
+            names, below, here = rung.on(names), found, step
+            kept.append(rung)
         if not kept:  # to be looked at; whoever asked says whether it is kept
             kept, below = [self.rungs[0]], self._fitted(self.rungs[0], {}, below)
             names = self.rungs[0].on({})
@@ -126,12 +135,12 @@ class Ladder:
         why = self._doubt(step, here, any(e.identifiable for e in estimates))
         return replace(step, kept=not why, why=why), found
 
-    def _tell(self, step: Step, done: int) -> None:
+    def _tell(self, step: Step, done: int, all_of_them: int) -> None:
         """How far up the ladder it is, and what the last rung was worth."""
         if self.fitter.watch:
             verdict = "kept" if step.kept else "not kept"
             errors = {f"choosing error {h}": e for h, e in step.errors.items()}
-            told = Progress(f"{step.rung} {verdict}", done, len(self.rungs), errors)
+            told = Progress(f"{step.rung} {verdict}", done, all_of_them, errors)
             self.fitter.watch(told)
 
     def _doubt(self, step: Step, here: Step, identifiable: bool) -> str:
@@ -189,6 +198,18 @@ class Ladder:
         robot = at.calibration.apply(fitter.robot) if at.calibration else (None, None)
         windows = max(2, WINDOWS // len(clips))
         return replay_error(clips, fitter.world(clips[0].rate, *robot), horizon, windows)
+
+
+def _once_more(missed: Sequence[tuple[Rung, Names]], names: Names) -> list[Rung]:
+    """Rungs that were not kept, unless what they free has been freed otherwise since.
+
+    Friction cannot be told from wrong zeros while the zeros are wrong.
+    """
+    return [
+        replace(rung, name=f"{rung.name}, again")
+        for rung, then in missed
+        if all(names.get(kind) == then.get(kind) for kind in rung.adds)
+    ]
 
 
 def _on_surface(fitter: Fitter, learn: Recordings) -> Fitter:

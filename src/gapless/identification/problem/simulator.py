@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import mujoco
 import numpy as np
 
 from gapless.measurement.alignment import Commands
+from gapless.measurement.standing_starts import StandingStarts
 from gapless.measurement.windows import Windows
 from gapless.parameters import Parameter, apply
 from gapless.parameters.contact_kinds import OUT_OF_REACH
@@ -74,12 +76,19 @@ class Simulator:
         targets = np.concatenate(
             [_targets(windows.commands, models[i : i + each]) for i in range(0, len(models), each)]
         )
-        start = State.concatenate([windows.start] * len(candidates))
         effects = self._effects(candidates, len(windows))
+        start = State.concatenate([windows.start] * len(candidates))
+        if windows.from_feet.any() and np.any(effects.encoder_bias):
+            which = np.tile(windows.from_feet, len(candidates))
+            start = self._standing(start, which, np.asarray(effects.encoder_bias))
         before = windows.before
         return self.world.rollout_environments(
             start, targets[:, before:], targets[:, :before], models, effects
         )
+
+    @cached_property
+    def _standing(self) -> StandingStarts:
+        return StandingStarts(self.world.robot)
 
     def _effects(self, candidates: list[Candidate], each: int) -> Effects:
         """Effects of (candidates · windows, J) arrays; of (J,) where all candidates agree.

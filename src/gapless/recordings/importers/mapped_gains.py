@@ -110,10 +110,14 @@ def _sources(entry: Any, what: str) -> dict[str, NumberSource]:
 
 
 def _servos(table: dict[str, Any], where: str) -> dict[str, MappedServo]:
-    if not table:
-        return {}
-    by_pattern = all(isinstance(v, dict) for v in table.values()) and "supply" not in table
-    entries = table if by_pattern else {EVERY: table}
+    known = (*FIGURES, "supply")
+    tables = {k: v for k, v in table.items() if isinstance(v, dict) and k not in known}
+    every = {k: v for k, v in table.items() if k not in tables}
+    # What a joint's own table leaves out is as in the table of all joints.
+    entries = {
+        **({EVERY: every} if every else {}),
+        **{p: {**every, **t} for p, t in tables.items()},
+    }
     return {p: _servo(one, f"{where}: servo") for p, one in entries.items()}
 
 

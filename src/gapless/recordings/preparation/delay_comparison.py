@@ -32,6 +32,7 @@ def compare_delays(
     Repetitions of one motion are compared with each other; then each source file (all its
     recordings pooled, because a single short ramp cannot tell) with the other files. The lag of a
     joint depends on the motion, so peers must agree among themselves before one of them is blamed.
+    It depends on the gains too: only recordings of the same gains are compared.
 
     Args:
         recordings: of one robot.
@@ -46,15 +47,16 @@ def compare_delays(
 
     findings: dict[int, Finding] = {}
     # Columns are compared, so only recordings with the same joints and rate are.
-    motions = _group(usable, lambda r: (r.name, r.joints, r.rate))
+    motions = _group(usable, lambda r: (r.name, r.joints, r.rate, _gains(r)))
     for group in (g for g in motions.values() if len(g) > 1):
         found = [measured([i]) for i in group]
         for k, shift in _outliers(found, f"motion {usable[group[0]].name!r}"):
             label = f"recording {group[k]} (repetition {k + 1} of {len(group)})"
             findings[group[k]] = _finding(usable[group[k]], label, shift)
-    for group, source, shift in _odd_sources(usable, measured):
-        for i in group:
-            findings.setdefault(i, _finding(usable[i], f"source {source!r}", shift))
+    for alike in _group(usable, _gains).values():
+        for group, source, shift in _odd_sources({i: usable[i] for i in alike}, measured):
+            for i in group:
+                findings.setdefault(i, _finding(usable[i], f"source {source!r}", shift))
     return list(findings.values())
 
 
@@ -79,6 +81,12 @@ def _group(
     for i, recording in recordings.items():
         groups[key(recording)].append(i)
     return groups
+
+
+def _gains(recording: Recording) -> tuple[Hashable, ...]:
+    """The gains that a log states, roughly: a supply that sags a little is no other gain."""
+    stated = recording.conditions.gains
+    return tuple((j, *(f"{g:.2g}" for g in stated[j])) for j in sorted(stated))
 
 
 def _finding(recording: Recording, label: str, shift: str) -> Finding:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from gapless.closing import Run
+from gapless.measurement.causes import CauseSize
 from gapless.reports.figures import CAUSES, REMAINS, lying_bars, short
 
 
@@ -31,8 +33,17 @@ def data(run: Run) -> dict[str, Any] | None:
         "windows": found["windows"],
         "horizon": found["horizon"],
         "loads": found["loads"],
+        "sizes": _sizes(found.get("sizes", ())),
         "largest": _largest(joints, found["units"]),
     }
+
+
+def _sizes(found: Sequence[dict[str, Any]]) -> dict[str, str]:
+    """For each cause that joints share, its figures in words."""
+    told: dict[str, list[str]] = {}
+    for size in found:
+        told.setdefault(size["cause"], []).append(str(CauseSize(**size)))
+    return {cause: ", ".join(figures) for cause, figures in told.items()}
 
 
 def _largest(joints: dict[str, Any], units: dict[str, str]) -> list[dict[str, Any]]:

@@ -1,0 +1,67 @@
+"""What the commands that train a tracker share: their options, and how they are stopped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from gapless.cli.stopping import stoppable, stopped
+from gapless.cli.terminal import check_outputs, console
+from gapless.cli.tracker_view import report_tracker, shown_tracker
+from gapless.progress import Watch
+
+if TYPE_CHECKING:
+    from gapless.policies import Policy
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingOptions:
+    """Of any training."""
+
+    out: Path
+    """Folder for the policy."""
+    environments: int = 512
+    """At once."""
+    seed: int = 0
+    """Of everything drawn."""
+    log: Path | None = None
+    """Folder for TensorBoard files."""
+    restart: bool = False
+    """Forget what a stopped training of this name has done."""
+    overwrite: bool = False
+    """Replace a policy that is already there."""
+    json: Path | None = None
+    """File for the numbers."""
+
+
+class Training(Protocol):
+    """`train` or `finetune`, with what they are about filled in."""
+
+    def __call__(
+        self, *, seed: int, checkpoint: Path, restart: bool, overwrite: bool, watch: Watch
+    ) -> Policy:
+        """Train, and write the folder."""
+        ...
+
+
+def trained(args: TrainingOptions, training: Training, then: str) -> int:
+    """Train, show it, and say what to type next; gives the exit code."""
+    from gapless.learning.tensorboard import logged
+
+    check_outputs(args.out, args.json)
+    checkpoint = args.out.with_name(f".{args.out.name}.progress.safetensors")
+    try:
+        with stoppable(), logged(args.log) as log, shown_tracker(log) as watch:
+            policy = training(
+                seed=args.seed,
+                checkpoint=checkpoint,
+                restart=args.restart,
+                overwrite=args.overwrite,
+                watch=watch,
+            )
+    except KeyboardInterrupt as stop:
+        return stopped(stop, checkpoint.exists())
+    report_tracker(policy, args.json)
+    console(stderr=True).print(f"next: {then}")
+    return 0

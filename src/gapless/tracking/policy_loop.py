@@ -1,0 +1,203 @@
+"""The whole loop: train, record on the robot, close the gap, fine-tune, evaluate, and again.
+
+The robot is a World that stands for it; nothing but its recordings is learned from. Every step
+is a folder or a file that is complete or absent: what is there is not done again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gapless.artifact import read_json, write_json
+from gapless.closing import CloseSettings, Run, close
+from gapless.errors import ArtifactError
+from gapless.evaluation import Evaluation, Scenario, evaluate
+from gapless.evaluation.episode_recordings import episode_recordings
+from gapless.evaluation.policy_episodes import play
+from gapless.motions.motion import Motion
+from gapless.policies import Policy
+from gapless.progress import Watch
+from gapless.recordings import Dataset, Recording
+from gapless.robots import Robot
+from gapless.tracking.train_settings import TrainSettings
+from gapless.tracking.training import FINETUNED, finetune, train, training_world
+from gapless.worlds.world import World
+
+FACTS, SUMMARY = "loop.json", "summary.json"
+SCORES = ("e_g_mpjpe", "e_mpjpe", "e_vel", "e_acc", "success")
+"""ASAP's columns."""
+
+
+@dataclass(frozen=True)
+class LoopSettings:
+    """How the loop is run.
+
+    Attributes:
+        rounds: of recording, closing and fine-tuning.
+        takes: recordings of the robot in each round.
+        push: speed given to the robot at once while it is recorded, m/s.
+        episodes: that evaluate each policy on the robot.
+        train: of the first policy.
+        finetune: of those after it.
+        close: of each round.
+        seed: of everything drawn.
+    """
+
+    rounds: int = 1
+    takes: int = 24
+    push: float = 0.2
+    episodes: int = 32
+    train: TrainSettings = field(default_factory=TrainSettings)
+    finetune: TrainSettings = field(default_factory=lambda: FINETUNED)
+    close: CloseSettings = field(default_factory=CloseSettings)
+    seed: int = 0
+
+
+class PolicyLoop:
+    """One folder of the loop.
+
+    Args:
+        motion: that is followed.
+        robot: the nominal one.
+        target: the robot that is recorded and evaluated on.
+        out: folder.
+        settings: how.
+        begun: a policy to begin with; one is trained where there is none.
+        watch: told how far it is.
+
+    Example:
+        loop = PolicyLoop(motion, robot, world_of("physx:hard", robot), "out")
+        scores = loop.run()["policies"]
+    """
+
+    def __init__(
+        self,
+        motion: Motion,
+        robot: Robot,
+        target: World,
+        out: str | Path,
+        settings: LoopSettings | None = None,
+        *,
+        begun: Policy | None = None,
+        watch: Watch | None = None,
+    ) -> None:
+        self.motion, self.robot, self.target = motion, robot, target
+        self.path, self.settings = Path(out), settings or LoopSettings()
+        self.begun, self._watch = begun, watch
+
+    def run(self) -> dict[str, Any]:
+        """Do what is not done yet; the scores of every policy on the robot, the first first."""
+        self._begin()
+        policy = self.begun or self._policy("policy_0", self._train)
+        found = {"policy_0": self._scored("policy_0", policy)}
+        for k in range(1, self.settings.rounds + 1):
+            run = self._closed(k, policy)
+            name, before = f"policy_{k}", policy
+            policy = self._policy(name, lambda run=run, before=before: self._tune(run, before))
+            found[name] = self._scored(name, policy)
+        summary = {"policies": found, "motion": self.motion.name}
+        write_json(self.path / SUMMARY, summary)
+        return summary
+
+    def _begin(self) -> None:
+        """Refuse a folder of another question."""
+        how = self.settings
+        facts = {
+            "motion": self.motion.name,
+            "frames": float(np.abs(self.motion.q).sum()),
+            "robot": self.robot.fingerprint(),
+            "target": self.target.identity.key,
+            "train": how.train.to_dict(),
+            "finetune": how.finetune.to_dict(),
+            "takes": how.takes,
+            "push": how.push,
+            "episodes": how.episodes,
+            "seed": how.seed,
+        }
+        file = self.path / FACTS
+        if file.exists() and read_json(file) != _plain(facts):
+            raise ArtifactError(
+                f"{self.path} is a loop of another motion, robot or setting; choose another --out"
+            )
+        if not file.exists():
+            self.path.mkdir(parents=True, exist_ok=True)
+            write_json(file, _plain(facts))
+
+    def _policy(self, name: str, make: Callable[[], Policy]) -> Policy:
+        folder = self.path / name
+        return Policy.load(folder) if folder.exists() else make()
+
+    def _train(self) -> Policy:
+        world = training_world(self.robot, self.settings.train, self.settings.seed)
+        return train(
+            *(self.motion, world, self.path / "policy_0", self.settings.train),
+            seed=self.settings.seed,
+            checkpoint=self.path / ".policy_0.progress.safetensors",
+            watch=self._told("train"),
+        )
+
+    def _tune(self, run: Run, policy: Policy) -> Policy:
+        """Tune in the run's simulator, corrections inside; the policy then runs without them."""
+        name = f"policy_{run.path.name.rsplit('_', 1)[-1]}"
+        return finetune(
+            *(policy, run.world(), self.path / name, self.settings.finetune),
+            motion=self.motion,
+            seed=self.settings.seed,
+            checkpoint=self.path / f".{name}.progress.safetensors",
+            watch=self._told(f"tune {name}"),
+        )
+
+    def _closed(self, k: int, policy: Policy) -> Run:
+        """Record the robot under the policy, and close the gap to its simulator."""
+        data = self.path / f"data_{k}"
+        if not data.exists():
+            Dataset.from_recordings(self._recorded(k, policy), self.robot.name).save(data)
+        how = replace(self.settings.close, seed=self.settings.seed)
+        folder, watch = self.path / f"run_{k}", self._told(f"close run_{k}")
+        return close(Dataset.open(data), self.robot, folder, settings=how, watch=watch)
+
+    def _recorded(self, k: int, policy: Policy) -> list[Recording]:
+        """Takes of the motion with other starts and pushes, as the robot's sensors saw them."""
+        how = self.settings
+        asked = Scenario(
+            episodes=how.takes, push=how.push, push_every=1.5, seed=1000 * k + how.seed
+        )
+        motion = self.motion if policy.contract.sees_reference else None
+        played = play(policy, self.target, asked, self._told("record"), motion=motion)
+        clips = episode_recordings(played, policy.contract, asked, unit="robot")
+        return [replace(c, name=f"{c.name} take {i}") for i, c in enumerate(clips, 1)]
+
+    def _scored(self, name: str, policy: Policy) -> dict[str, float]:
+        """ASAP's columns on the robot, without any correction."""
+        file = self.path / f"{name}.json"
+        if not file.exists():
+            asked = Scenario(episodes=self.settings.episodes, seed=77 + self.settings.seed)
+            found = evaluate(
+                *(policy, {"robot": self.target}, asked),
+                motion=self.motion,
+                watch=self._told(f"evaluate {name}"),
+            )
+            found.save(file)
+        return scores_of(Evaluation.load(file))
+
+    def _told(self, stage: str) -> Watch | None:
+        watch = self._watch
+        return None if watch is None else lambda now: watch(now.within(stage))
+
+
+def scores_of(found: Evaluation, world: int = 0) -> dict[str, float]:
+    """ASAP's columns of an evaluation, and the share that stood to the end."""
+    scores = found.worlds[world]
+    return {"survival": scores.survival, **{name: scores.mean(name) for name in SCORES}}
+
+
+def _plain(facts: dict[str, Any]) -> dict[str, Any]:
+    """As JSON gives it back: lists for tuples."""
+    import json
+
+    return json.loads(json.dumps(facts))

@@ -1,0 +1,76 @@
+"""The whole loop on a quadruped, small: every step is there, and nothing is done twice."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gapless import Robot
+from gapless.closing import CloseSettings, Run
+from gapless.errors import ArtifactError
+from gapless.learning.ppo_settings import PpoSettings
+from gapless.motions.motion import Motion
+from gapless.tracking import TrainSettings
+from gapless.tracking.policy_loop import LoopSettings, PolicyLoop
+from gapless.worlds.named_worlds import world_of
+
+TINY = TrainSettings(
+    environments=8, actor=(16,), ppo=PpoSettings(iterations=2, steps=8, critic=(16,))
+)
+HOW = LoopSettings(
+    takes=4,
+    episodes=2,
+    train=TINY,
+    finetune=replace(TINY, warm_up=1),
+    close=CloseSettings(
+        parameters=("kp@all",),
+        windows=4,
+        members=1,
+        trainer_settings={"horizons": (0.3,), "iterations": 2, "samples": 100},
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def robot() -> Robot:
+    """Stiff enough to stand by itself."""
+    go2 = Robot.load("go2", mount="free")
+    return go2.with_joints(kp=np.full(12, 80.0), kd=np.full(12, 3.0))
+
+
+@pytest.fixture(scope="module")
+def sways(robot: Robot) -> Motion:
+    """Three seconds in which the knees bend a little."""
+    time = np.arange(151) / 50
+    q = np.tile(robot.joints.default, (len(time), 1))
+    bend = 0.08 * np.sin(2 * np.pi * 0.8 * time)
+    for column, name in enumerate(robot.joints.names):
+        q[:, column] += bend * ({"thigh": 1.0, "calf": -2.0}.get(name.split("_")[1], 0.0))
+    place = np.tile([0.0, 0.0, robot.standing_height], (len(time), 1))
+    return Motion("sways", robot.joints.names, 50.0, q, place, np.tile([1.0, 0, 0, 0], (151, 1)))
+
+
+@pytest.mark.slow
+def test_the_loop_runs_and_resumes(robot: Robot, sways: Motion, tmp_path: Path) -> None:
+    """Policies, recordings, a run and scores; the second call reads them all."""
+    target = world_of("mujoco:mild", robot)
+    found = PolicyLoop(sways, robot, target, tmp_path / "loop", HOW).run()
+    assert set(found["policies"]) == {"policy_0", "policy_1"}
+    assert all(np.isfinite(s["e_g_mpjpe"]) for s in found["policies"].values())
+    run = Run.open(tmp_path / "loop" / "run_1")
+    assert all("take" in name for name in run.taught)
+    before = {f: f.stat().st_mtime_ns for f in (tmp_path / "loop").rglob("*.onnx")}
+    again = PolicyLoop(sways, robot, target, tmp_path / "loop", HOW).run()
+    assert again == found
+    assert before == {f: f.stat().st_mtime_ns for f in (tmp_path / "loop").rglob("*.onnx")}
+
+
+def test_a_folder_of_another_loop_is_refused(robot: Robot, sways: Motion, tmp_path: Path) -> None:
+    """Before anything is computed."""
+    target = world_of("mujoco:mild", robot)
+    PolicyLoop(sways, robot, target, tmp_path, HOW)._begin()
+    with pytest.raises(ArtifactError, match="another motion, robot or setting"):
+        PolicyLoop(sways, robot, target, tmp_path, replace(HOW, seed=1))._begin()
