@@ -37,8 +37,3 @@ def swings(seconds: float = 1.0, name: str = "swings", rate: float = RATE) -> Mo
     time = np.arange(round(seconds * rate) + 1) / rate
     q = 1.2 + 0.3 * np.sin(2 * np.pi * time / 2.0)
     return Motion(name, ("swing",), rate, q[:, None])
-
-
-def progress_of(out: Path) -> Path:
-    """Where a command keeps how far the training of a policy came."""
-    return out.with_name(f".{out.name}.progress.safetensors")

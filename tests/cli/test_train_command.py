@@ -11,11 +11,12 @@ import pytest
 
 import gapless
 from gapless.cli.main import main
+from gapless.cli.training_options import checkpoint_of
 from gapless.policies import Policy
 from gapless.progress import Progress
 from gapless.tracking import TrainSettings, training
 from gapless.worlds import MujocoWorld
-from pendulum import pendulum, progress_of, swings
+from pendulum import pendulum, swings
 
 SMALL = ["--environments", "8", "--samples", "200"]
 """One iteration."""
@@ -42,14 +43,14 @@ def test_command_and_python_give_the_same_policy(
     by_python = gapless.train(swings(0.5), world, tmp_path / "b" / "p", how, seed=3)
     assert (out / "policy.onnx").read_bytes() == by_python.source.read_bytes()
     assert json.loads(figures.read_text())["samples"] == 192
-    assert list(log.iterdir()) and not progress_of(out).exists()
+    assert list(log.iterdir()) and not checkpoint_of(out).exists()
 
 
 def test_choices_reach_the_training(given: list[str], tmp_path: Path) -> None:
     """Preset, meaning of actions, simulators that differ, noise."""
     out = tmp_path / "p"
     choices = ["--preset", "beyondmimic", "--action", "default", "--vary", "2"]
-    choices += ["--sensor-noise", "0.5", "--world", "mujoco", "--physics-step", "0.01"]
+    choices += ["--sensor-noise", "0.5", "--physics-step", "0.01"]
     assert main(["train", *given, "--out", str(out), *SMALL, *choices]) == 0
     facts = json.loads((out / "training.json").read_text())
     how, contract = facts["settings"], Policy.load(out).contract
@@ -90,12 +91,12 @@ def test_the_same_command_resumes(
         patched.setattr("gapless.tracking.train", stopping(11))
         assert main([*asked, "--out", str(out)]) == 130
     assert "the same command again resumes" in capsys.readouterr().err
-    assert progress_of(out).is_file() and not out.exists()
+    assert checkpoint_of(out).is_file() and not out.exists()
     assert main([*asked, "--out", str(out), "--seed", "1"]) == 2
     assert "--restart" in capsys.readouterr().err
     assert main([*asked, "--out", str(out)]) == 0
     assert " 11 of 12" in capsys.readouterr().err  # the first line: it did not begin anew
-    assert (out / "policy.onnx").is_file() and not progress_of(out).exists()
+    assert (out / "policy.onnx").is_file() and not checkpoint_of(out).exists()
 
 
 def test_one_motion_of_several_is_picked(given: list[str], tmp_path: Path) -> None:
@@ -122,7 +123,7 @@ WRONG = {
     "noise": (["--sensor-noise", "-1"], "sensor_noise must not be below 0"),
     "vary a hidden robot": (["--world", "mujoco:hard", "--vary", "2"], "can be varied"),
     "vary too many": (["--vary", "9"], "vary asks for 9 simulators"),
-    "physics step": (["--world", "mujoco", "--physics-step", "0"], "must be above 0"),
+    "physics step": (["--physics-step", "0"], "must be above 0"),
 }
 
 

@@ -13,6 +13,7 @@ import pytest
 
 import gapless
 from gapless.cli.main import main
+from gapless.cli.training_options import checkpoint_of
 from gapless.closing import Run
 from gapless.corrections import CorrectedWorld, Correction
 from gapless.errors import ModelError
@@ -26,7 +27,7 @@ from gapless.robots import Robot
 from gapless.tracking.tracker_files import Tracker
 from gapless.tracking.tracking_contract import tracking_contract
 from gapless.worlds import MujocoWorld
-from pendulum import pendulum, progress_of, swings
+from pendulum import pendulum, swings
 from small_networks import drawn, leaky
 from standing_motion import standing_motion
 
@@ -164,10 +165,10 @@ def test_case_53_progress_that_was_cut_short_is_a_fresh_start(
     out = tmp_path / "b" / "p"
     assert main([*asked, "--out", str(tmp_path / "a" / "p")]) == 0
     out.parent.mkdir()
-    progress_of(out).write_bytes(b'\x40\x00\x00\x00\x00\x00\x00\x00{"cut')
+    checkpoint_of(out).write_bytes(b'\x40\x00\x00\x00\x00\x00\x00\x00{"cut')
     assert main([*asked, "--out", str(out)]) == 0
     whole, again = ((tmp_path / k / "p" / "policy.onnx").read_bytes() for k in "ab")
-    assert whole == again and not progress_of(out).exists()
+    assert whole == again and not checkpoint_of(out).exists()
 
 
 def test_case_54_a_contract_that_was_damaged_is_refused(tmp_path: Path, capsys, rod: Robot) -> None:

@@ -40,7 +40,7 @@ class Train(TrainingOptions):
     world: str | None = None
     """Train in ENGINE[:PRESET[:UNIT]], e.g. physx:typical:2; the robot's simulator by default."""
     physics_step: float = 0.005
-    """Longest physics step of a --world, s."""
+    """Longest physics step, s."""
     preset: str = "asap"
     """What it sees and what a step is worth: asap or beyondmimic."""
     action: str = "residual"
@@ -84,7 +84,7 @@ def _world(args: Train, robot: Robot) -> World:
     from gapless.worlds.named_worlds import world_of
 
     if args.world is None:
-        return training_world(robot, _settings(args), args.seed)
+        return training_world(robot, _settings(args), args.seed, args.physics_step)
     world = world_of(args.world, robot, args.physics_step)
     return varied_world(world, args.vary, args.seed) if args.vary else world
 

@@ -50,7 +50,7 @@ def trained(args: TrainingOptions, training: Training, then: str) -> int:
     from gapless.learning.tensorboard import logged
 
     check_outputs(args.out, args.json)
-    checkpoint = args.out.with_name(f".{args.out.name}.progress.safetensors")
+    checkpoint = checkpoint_of(args.out)
     try:
         with stoppable(), logged(args.log) as log, shown_tracker(log) as watch:
             policy = training(
@@ -65,3 +65,8 @@ def trained(args: TrainingOptions, training: Training, then: str) -> int:
     report_tracker(policy, args.json)
     console(stderr=True).print(f"next: {then}")
     return 0
+
+
+def checkpoint_of(out: Path) -> Path:
+    """The file beside a policy that its training keeps."""
+    return out.with_name(f".{out.name}.progress.safetensors")

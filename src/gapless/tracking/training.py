@@ -169,15 +169,17 @@ FINETUNED = replace(
 is at the end of a training."""
 
 
-def training_world(robot: Robot, settings: TrainSettings, seed: int = 0) -> World:
-    """The nominal simulator, as fast as it may be: few contacts a foot, 5 ms steps.
+def training_world(
+    robot: Robot, settings: TrainSettings, seed: int = 0, physics_step: float = 0.005
+) -> World:
+    """The nominal simulator, as fast as it may be: few contacts a foot, long steps.
 
     Several that differ where the settings ask for it.
     """
     from gapless.worlds import MujocoWorld
 
     simple = robot.with_simple_feet() if robot.mount == "free" else robot
-    world = MujocoWorld(simple, physics_step=0.005)
+    world = MujocoWorld(simple, physics_step=physics_step)
     return varied_world(world, settings.vary, seed) if settings.vary else world
 
 

@@ -83,6 +83,7 @@ def test_few_motions_choose_in_turn(pair: Robot) -> None:
     assert split.cross_validated
     found = identify(split, pair, "auto", settings=QUICK)
     assert len(found.folds) == len(split.folds)
+    assert "all together" in steps_of(found), "rungs go on with slopes of earlier ones"
     assert found.choose is not None and found.choose.reduction > 0.7
     robot, _ = found.apply(pair)
     assert robot.joints.kp == pytest.approx(1.3 * pair.joints.kp, rel=0.03)

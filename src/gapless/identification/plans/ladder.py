@@ -29,7 +29,7 @@ WINDOWS = 96
 AGAIN = 0.1
 """A rung that takes this share off the error lets those be tried again that came too early."""
 
-LAST = "all together"
+POLISH = Rung("all together", {})
 """The last fit: careful, and with nothing new."""
 
 
@@ -105,14 +105,13 @@ class Ladder:
         if not kept:  # to be looked at; whoever asked says whether it is kept
             kept, below = [self.rungs[0]], self._fitted(self.rungs[0], {}, below)
             names = self.rungs[0].on({})
-        whole = self._whole(kept, below)
-        # On the floor a fit with fresh slopes of everything takes as long as half the ladder, and
-        # brings nothing.
-        on_floor = self.fitter.robot.mount == "free"
-        if self.split.folds and not self.split.cross_validated and not on_floor:
+        if self.split.folds:
             step, last = self._polished(names, below, here)
             steps.append(step)
-            whole = last if step.kept else whole
+            if step.kept:
+                kept.append(POLISH)
+                below = last
+        whole = self._whole(kept, below)
         surface = self.fitter.surface
         whole = replace(
             whole,
@@ -159,7 +158,7 @@ class Ladder:
     def _fitted(self, rung: Rung, names: Names, below: Sequence[Foothold]) -> list[Foothold]:
         """The rung on every fold."""
         return [
-            fit_rung(fitter, fold.learn, rung, names, start)
+            fit_rung(fitter, fold.learn, rung, names, start, rung is POLISH)
             for fitter, fold, start in zip(self.fitters, self.folds, below, strict=True)
         ]
 
@@ -168,21 +167,24 @@ class Ladder:
         names: Names = {}
         here = Foothold() if self.split.cross_validated else below[0]
         for rung in rungs if self.split.cross_validated else ():
-            here = fit_rung(self.fitter, self.split.learn, rung, names, here)
+            here = fit_rung(self.fitter, self.split.learn, rung, names, here, rung is POLISH)
             names = rung.on(names)
         assert here.calibration is not None
         return here.calibration
 
     def _polished(
         self, names: Names, below: Sequence[Foothold], here: Step
-    ) -> tuple[Step, Calibration]:
-        """A last, careful fit of what was kept; it must not be worse than the quick ones."""
-        last = fit_rung(self.fitter, self.split.learn, Rung(LAST, {}), names, below[0], True)
-        assert last.calibration is not None
-        step = Step(LAST, len(last.calibration.estimates), self._errors([last]))
+    ) -> tuple[Step, list[Foothold]]:
+        """A last fit of what was kept, with fresh slopes: rungs go on with those of earlier ones.
+
+        It must not be worse than the quick ones.
+        """
+        last = self._fitted(POLISH, names, below)
+        free = [len(f.calibration.estimates) for f in last if f.calibration]
+        step = Step(POLISH.name, free[0], self._errors(last))
         gain = step.gain_over(here)
         why = "" if gain >= 0 else f"choosing motions: {-gain:.0%} more error"
-        return replace(step, kept=not why, why=why), last.calibration
+        return replace(step, kept=not why, why=why), last
 
     def _errors(self, footholds: Sequence[Foothold]) -> dict[str, float]:
         """Horizon -> replay error on what each fold did not see, averaged over folds."""

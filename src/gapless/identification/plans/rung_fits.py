@@ -23,6 +23,9 @@ from gapless.worlds.mujoco_world import MujocoWorld
 QUICK = {"tolerance": 5e-3, "iterations": 8}
 """A rung is fitted until a step lowers its cost by less than this share, or for so many steps."""
 
+ON_FLOOR = {"tolerance": 5e-3, "iterations": 30}
+"""The same of a careful fit on a floor: what smaller steps bring there is not seen in replays."""
+
 WITHIN = 0.5
 """How much joints of a kind differ, as a share of what is unknown of the kind."""
 
@@ -38,12 +41,15 @@ class Foothold:
     slopes: Slopes = field(default_factory=dict, repr=False)
 
 
-def _quick(fitter: Fitter) -> Fitter:
-    """The same, done with a fit a little earlier: a ladder has many."""
+def _hurried(fitter: Fitter, careful: bool = False) -> Fitter:
+    """The same, done with a fit a little earlier: a ladder has many, and those on floors are dear.
+
+    A careful fit ends where it would, unless it is of a robot on a floor.
+    """
     settings = fitter.settings
-    if settings.optimiser != "gauss-newton":
+    if settings.optimiser != "gauss-newton" or (careful and fitter.robot.mount != "free"):
         return fitter
-    options = {**QUICK, **settings.options}
+    options = {**(ON_FLOOR if careful else QUICK), **settings.options}
     return replace(fitter, settings=replace(settings, options=options))
 
 
@@ -64,7 +70,7 @@ def fit_rung(
     values: list[float] | None = None
     if below.calibration is not None:
         parameters, values = _from_below(parameters, below.calibration, fitter.robot)
-    found = (fitter if careful else _quick(fitter)).fit(
+    found = _hurried(fitter, careful).fit(
         clips,
         world,
         parameters,
@@ -86,7 +92,7 @@ def _fit_alone(
     world = fitter.world(clips[0].rate, *below.apply(fitter.robot))
     parameters = _parameters(fitter, world, rung.adds)
     found = fitter.described(
-        _quick(fitter).fit(clips, world, parameters, stage=rung.name, quick_start=False)
+        _hurried(fitter).fit(clips, world, parameters, stage=rung.name, quick_start=False)
     )
     return Foothold(
         replace(
