@@ -11,7 +11,7 @@ from gapless.tracking import TrainSettings, train
 from pendulum import pendulum, swings
 
 QUICK = TrainSettings(
-    environments=64,
+    environments=128,
     actor=(32, 32),
     noise=0.4,
     ppo=PpoSettings(

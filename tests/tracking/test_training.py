@@ -54,7 +54,7 @@ def test_its_folder_says_how_it_was_made(swinger: Policy) -> None:
     facts = told(swinger)
     assert facts["settings"] == json.loads(json.dumps(QUICK.to_dict()))
     assert (facts["motion"], facts["robot"], facts["seed"]) == ("swings", "pendulum", 0)
-    assert facts["samples"] == QUICK.samples == 30 * 16 * 64
+    assert facts["samples"] == QUICK.samples == 30 * 16 * 128
     assert facts["world"]["engine"] == "mujoco" and facts["tuned"] is False
     assert {"gapless", "mujoco", "numpy"} <= set(facts["made_by"])
     contract = swinger.contract
