@@ -87,6 +87,8 @@ ONLY_PARSED = {
     "own files; tests/recordings/test_servo_biped.py",
     "gapless close data/standing": "a floor takes minutes; tests/recovery/test_standing_biped.py",
     "gapless close data/walks": "closing a walk takes minutes; see tests/evaluation",
+    "gapless train squat_level1": "the motion is ASAP's; the same command runs on another",
+    "gapless evaluate squat": "the policy is made by that command",
     "gapless finetune": "closing a robot on its feet takes minutes; tests/tracking tunes",
     "gapless loop": "the same; tests/tracking/test_policy_loop.py runs a small one",
     "gapless view": "serves until it is stopped; tests/browser opens it",
