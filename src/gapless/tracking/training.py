@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -23,6 +24,7 @@ from gapless.learning.world_vec_env import WorldVecEnv
 from gapless.motions.motion import Motion
 from gapless.motions.motion_frames import MotionFrames
 from gapless.policies import Policy
+from gapless.policies.contract_json import contract_text
 from gapless.policies.mlp_weights import MlpWeights, read_mlp
 from gapless.policies.policy_contract import PolicyContract
 from gapless.progress import Progress, Watch
@@ -216,14 +218,23 @@ def _question(job: TrackerTraining) -> dict[str, Any]:
 
     return {
         "motion": job.frames.name,
-        "frames": float(np.abs(job.frames.state.q).sum()),
+        "frames": _digest(job.frames.state.fields.values()),
+        "contract": contract_text(job.contract),
         "world": job.world.identity.key,
         "settings": job.settings.to_dict(),
         "seed": job.seed,
-        "begun": None if job.begun is None else float(np.abs(job.begun.layers[0][0]).sum()),
+        "begun": "" if job.begun is None else _digest(sum(job.begun.layers, ())),
         "rsl_rl": version("rsl-rl-lib"),
         "torch": version("torch"),
     }
+
+
+def _digest(arrays: Iterable[np.ndarray]) -> str:
+    """Short hash of numbers: a checkpoint of others is not gone on from."""
+    found = hashlib.sha256()
+    for array in arrays:
+        found.update(np.ascontiguousarray(array, np.float64).tobytes())
+    return found.hexdigest()[:16]
 
 
 def _trained(
