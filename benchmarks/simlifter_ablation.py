@@ -1,7 +1,7 @@
 """SimLifter's ablation of the operator: payload input, rate, history, action duration, sensors.
 
 Each row changes one setting of the operator that is trained by `gradient` on units 1 to 3, without
-identification, and is judged on unit 4 and unseen motions: replay error of full replays, rad.
+identification, and is judged on unit 5 and held-out motions: replay error of full replays, rad.
 Trainings are a tenth as long as usual, all alike.
 
     python benchmarks/simlifter_ablation.py --data out/simlifter --json out/ablation.json
@@ -65,7 +65,7 @@ def main() -> None:
 def table(found: dict[str, list[dict[str, float]]]) -> Table:
     """Means over seeds."""
     loads = list(next(iter(found.values()))[0])
-    shown = Table(title="operator by gradient, unit 4, unseen motions: replay error, rad")
+    shown = Table(title="operator by gradient, unit 5, held-out motions: replay error, rad")
     for column in ("setting", *loads, "mean"):
         shown.add_column(column)
     for name, seeds in found.items():
