@@ -92,17 +92,21 @@ class PolicyLoop:
 
     def run(self) -> dict[str, Any]:
         """Do what is not done yet; the scores of every policy on the robot, the first first."""
-        self._begin()
-        policy = self.begun or self._policy("policy_0", self._train)
+        policy = self.first()
         found = {"policy_0": self._scored("policy_0", policy)}
         for k in range(1, self.settings.rounds + 1):
-            run = self._closed(k, policy)
+            run = self.closed(k, policy)
             name, before = f"policy_{k}", policy
             policy = self._policy(name, lambda run=run, before=before: self._tune(run, before))
             found[name] = self._scored(name, policy)
         summary = {"policies": found, "motion": self.motion.name}
         write_json(self.path / SUMMARY, summary)
         return summary
+
+    def first(self) -> Policy:
+        """The policy to begin with; trained where none was given."""
+        self._begin()
+        return self.begun or self._policy("policy_0", self._train)
 
     def _begin(self) -> None:
         """Refuse a folder of another question."""
@@ -152,8 +156,8 @@ class PolicyLoop:
             watch=self._told(f"tune {name}"),
         )
 
-    def _closed(self, k: int, policy: Policy) -> Run:
-        """Record the robot under the policy, and close the gap to its simulator."""
+    def closed(self, k: int, policy: Policy) -> Run:
+        """Record the robot under a policy in round k, and close the gap to its simulator."""
         data = self.path / f"data_{k}"
         if not data.exists():
             Dataset.from_recordings(self._recorded(k, policy), self.robot.name).save(data)

@@ -1,0 +1,188 @@
+"""ASAP's closed-loop table: a tracker, recorded on a robot, tuned in what methods make of that.
+
+The robot is a hidden one in another engine. A pretrained tracker (trained here, or other people's:
+`--policy`) is recorded on it, each method makes a simulator of these recordings alone, the tracker
+is tuned there, with equal samples and one reward, and evaluated on the robot uncorrected.
+`oracle` is the pretrained tracker in its own simulator, `vanilla` the same on the robot, `ceiling`
+is tuned on the robot itself. A seed draws the robot's unit, the training, the takes and the tuning.
+
+    python benchmarks/closed_loop.py squat_level1_filter.pkl --seeds 0 1 2 --out out/closed_loop
+    python benchmarks/closed_loop.py kick_level1_filter.pkl --policy kick.toml --rows vanilla ours
+
+Every cell that the results have is not made again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from gapless import Policy, Robot, Scenario, World, evaluate, finetune
+from gapless.artifact import read_json, write_json
+from gapless.cli.terminal import progress
+from gapless.comparison.methods import METHODS, Bench
+from gapless.motions.motion import Motion
+from gapless.motions.references import read_motions
+from gapless.recordings import Dataset
+from gapless.tracking.policy_loop import SCORES, LoopSettings, PolicyLoop, scores_of
+from gapless.tracking.train_settings import TrainSettings
+from gapless.tracking.training import FINETUNED
+from gapless.worlds import MujocoWorld
+from gapless.worlds.named_worlds import world_of
+
+ANKLES = ("ankles",)
+ROWS = (
+    *("oracle", "vanilla", "ceiling", "asap-sysid", "delta-dynamics", "asap-ankles"),
+    *("identify", "ours"),
+)
+FIRST_UNIT = 11
+"""Of seed 0; units below it were seen while trackers were made."""
+STEP = 0.005
+"""Physics step of tuning, s; what is evaluated has 0.002."""
+
+
+@dataclass
+class Cell:
+    """One motion and seed: its loop folder, and the simulators that methods make of it."""
+
+    motion: Motion
+    begun: Policy | None
+    seed: int
+    args: argparse.Namespace
+
+    @cached_property
+    def robot(self) -> Robot:
+        """Nominal."""
+        return Robot.load("g1_23dof", mount="free")
+
+    def target(self, step: float = 0.002) -> World:
+        """The robot of this seed."""
+        name = f"{self.args.target}:{FIRST_UNIT + self.seed}"
+        return world_of(name, self.robot, step)
+
+    @cached_property
+    def loop(self) -> PolicyLoop:
+        """Trains, records and closes."""
+        how = LoopSettings(
+            train=TrainSettings().with_samples(self.args.samples), seed=self.seed, episodes=32
+        )
+        folder = self.args.out / f"{self.motion.name}_{self.seed}"
+        with progress(f"{self.motion.name}, seed {self.seed}") as watch:
+            return PolicyLoop(
+                self.motion, self.robot, self.target(), folder, how, begun=self.begun, watch=watch
+            )
+
+    @cached_property
+    def policy(self) -> Policy:
+        """The pretrained one."""
+        return self.loop.first()
+
+    @cached_property
+    def bench(self) -> Bench:
+        """What every method is given: the takes, and a budget of reinforcement learning."""
+        self.loop.closed(1, self.policy)
+        split = Dataset.open(self.loop.path / "data_1").split("motion", seed=self.seed)
+        world = MujocoWorld(self.robot, self.policy.contract.rate, physics_step=STEP)
+        return Bench(
+            *(world, split.without_test(), 0.5, self.args.budget, self.seed),
+            settings={"asap": {"joints": ANKLES}},
+        )
+
+    def simulator(self, row: str) -> World:
+        """Where a row is tuned."""
+        if row == "ceiling":
+            return self.target(STEP)
+        if row in ("identify", "ours"):
+            run = self.loop.closed(1, self.policy)
+            return run.worlds()["identified"] if row == "identify" else run.world()
+        return METHODS[row.removesuffix("-ankles")](self.bench)
+
+    def tuned(self, row: str) -> Policy:
+        """The policy of a row."""
+        if row in ("oracle", "vanilla"):
+            return self.policy
+        folder = self.loop.path / row
+        if folder.exists():
+            return Policy.load(folder)
+        with progress(f"{self.motion.name}, seed {self.seed}, {row}") as watch:
+            return finetune(
+                *(self.policy, self.simulator(row), folder),
+                FINETUNED.with_samples(self.args.tuning),
+                motion=self.motion,
+                seed=self.seed,
+                checkpoint=self.loop.path / f".{row}.safetensors",
+                watch=watch,
+            )
+
+    def scored(self, row: str) -> dict[str, float]:
+        """ASAP's columns of a row, and the seconds that its making took."""
+        began = time.perf_counter()
+        policy = self.tuned(row)
+        seconds = time.perf_counter() - began
+        world = MujocoWorld(self.robot) if row == "oracle" else self.target()
+        asked = Scenario(episodes=32, seed=77 + self.seed)
+        found = evaluate(policy, {"robot": world}, asked, motion=self.motion)
+        return {**scores_of(found), "seconds": round(seconds)}
+
+
+def study(args: argparse.Namespace) -> dict[str, Any]:
+    """Every row and seed of a motion; those that the results have are not made again."""
+    robot = Robot.load("g1_23dof", mount="free")
+    motion = read_motions(args.motion, robot)[0]
+    found = read_json(args.results) if args.results.exists() else {}
+    begun = Policy.load(args.policy) if args.policy else None
+    for seed in args.seeds:
+        cell = Cell(motion, begun, seed, args)
+        for row in args.rows:
+            own = found.setdefault(motion.name, {}).setdefault(row, {})
+            if str(seed) not in own:
+                own[str(seed)] = cell.scored(row)
+                write_json(args.results, found)
+                Console(stderr=True).print(motion.name, row, seed, own[str(seed)])
+    return found
+
+
+def table(motion: str, rows: dict[str, dict[str, dict[str, float]]]) -> Table:
+    """Rows by ASAP's columns, mean ± std over seeds."""
+    shown = Table("tuned in", *SCORES, "seeds", title=f"{motion}: on the robot")
+    for row in (r for r in ROWS if r in rows):
+        cells = list(rows[row].values())
+        columns = [_spread([c[name] for c in cells]) for name in SCORES]
+        shown.add_row(row, *columns, str(len(cells)))
+    return shown
+
+
+def _spread(values: list[float]) -> str:
+    if len(values) < 2:
+        return f"{values[0]:.3g}"
+    return f"{np.mean(values):.3g} ± {np.std(values, ddof=1):.2g}"
+
+
+def main() -> None:
+    """Parse, run, print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("motion", type=Path)
+    parser.add_argument("--policy", type=Path, help="contract of a pretrained tracker")
+    parser.add_argument("--target", default="physx:hard")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--rows", nargs="+", choices=ROWS, default=list(ROWS))
+    parser.add_argument("--samples", type=float, default=4e6, help="of a training")
+    parser.add_argument("--tuning", type=float, default=1.2e6, help="samples of each tuning")
+    parser.add_argument("--budget", type=float, default=600.0, help="seconds of PPO on a delta")
+    parser.add_argument("--out", type=Path, default=Path("out/closed_loop"))
+    parser.add_argument("--results", type=Path, default=Path("docs/closed_loop.json"))
+    found = study(parser.parse_args())
+    for motion, rows in found.items():
+        Console(width=140).print(table(motion, rows))
+
+
+if __name__ == "__main__":
+    main()
