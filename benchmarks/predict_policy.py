@@ -59,7 +59,7 @@ def closed(walkers: list[Policy], robot: Robot, real: HiddenWorld, unit: int, ou
 
 
 def evaluated(walker: Policy, run: Run, real: HiddenWorld, unit: int, push: float) -> Evaluation:
-    """A walker in every simulator and on the robot, under commands that taught nothing."""
+    """A walker in every simulator and on the robot, under held-out commands."""
     scenario = Scenario(episodes=32, seconds=10.0, commands=TESTED, push=push, seed=100 + unit)
     return evaluate(walker, {**run.worlds(), "robot": real}, scenario)
 

@@ -21,7 +21,7 @@ clips = [
     for s in range(6)
 ]
 
-# One network a joint, trained by gradients through linearised replays. Some motions teach, others
+# One network per joint, trained by gradients through linearised replays. Some motions teach, others
 # decide what is kept, and those to test on are only reported.
 split = gapless.Dataset.from_recordings(clips, robot="so101").split()
 quick = {"horizons": (0.3,), "iterations": 150, "samples": 4000}

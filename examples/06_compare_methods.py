@@ -18,9 +18,9 @@ clips = [
     for s in range(6)
 ]
 
-# The simulator as it is; its figures identified; a paper's method, which learns a residual torque
-# from encoders alone; ours, which identifies and then learns what is left. The settings only make
-# it quick: leave them out for yours.
+# The simulator as it is; its parameters identified; a paper's method, which learns a residual
+# torque from encoders alone; ours, which identifies and then learns what is left. The settings only
+# make it quick: leave them out for yours.
 quick = {
     "identify": {"windows": 8},
     "ours": {

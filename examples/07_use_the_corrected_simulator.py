@@ -43,7 +43,7 @@ for _ in range(150):
     state = world.step(goal + 2.0 * integral)
 print("left of the way, rad:", np.abs(goal - state.q).max(axis=1).round(4))
 
-# The identified figures alone are a plain model, for any tool that loads MJCF.
+# The identified parameters alone are a plain model, for any tool that loads MJCF.
 model = mujoco.MjModel.from_xml_path(str(folder / "run" / "robot.xml"))
 data = mujoco.MjData(model)
 data.ctrl[:] = goal[0]

@@ -132,6 +132,14 @@ def test_an_earlier_split_is_repeated(many: list[Recording]) -> None:
     assert set(again.motions["learn"]) == {*before.motions["learn"], "new"}
 
 
+def test_where_no_motion_of_an_earlier_split_is_there_others_choose(many: list[Recording]) -> None:
+    """New recordings are not kept unjudged."""
+    before = {"learn": ["x"], "choose": ["y"], "test": ["z"]}
+    again = split_recordings(many, like=before)
+    assert again.folds and len(again.choose)
+    assert not set(again.motions["learn"]) & set(again.motions["choose"])
+
+
 def test_every_part_has_both_kinds(many: list[Recording]) -> None:
     """Loaded and unloaded motions, where a plan needs both."""
     split = split_recordings(many, stratum=lambda r: r.name in ("m0", "m1", "m2", "m3"))

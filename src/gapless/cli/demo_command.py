@@ -18,8 +18,8 @@ class Demo:
     """Record the arms of a hidden H1-2 that carries 0 to 3 kg, then close its gap.
 
     The hidden robot differs from its model in gains, friction, delay, backlash, heat and more; what
-    it is made of is not told to the methods, which see its recordings only. The same command goes
-    on where it was stopped.
+    it is made of is hidden from the methods, which see its recordings only. Stopped, the same
+    command resumes.
     """
 
     out: Path = Path("out/demo")

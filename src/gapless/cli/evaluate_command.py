@@ -35,7 +35,7 @@ class Evaluate:
     """Network (.onnx), contract (policy.toml, deploy.yaml) or folder of a policy."""
     matrix: Path | None = None
     """Instead of a policy: a .toml that names policies, worlds and seeds. Cells that are done are
-    kept; the same command goes on."""
+    kept; the same command resumes."""
     run: Path | None = None
     """Folder of gapless close: its robot, and its simulators."""
     robot: str | None = None
@@ -164,7 +164,7 @@ def _worlds(args: Evaluate, opened: Run | None, robot: Robot) -> dict[str, World
 def _log(
     args: Evaluate, opened: Run | None, policy: Policy
 ) -> tuple[list[Recording], tuple[str, ...]]:
-    """What the robot did under commands that taught nothing, and those that did."""
+    """What the robot did under held-out commands, and the commands that taught or chose."""
     from gapless.evaluation.walk_prediction import untaught
     from gapless.recordings import Dataset
 

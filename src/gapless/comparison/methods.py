@@ -36,7 +36,7 @@ class Bench:
         horizon: seconds of an episode.
         budget: seconds that reinforcement learning may take.
         seed: of everything a method draws.
-        settings: method -> other fields of its `Choices`, or of its `IdentifySettings`.
+        settings: method -> other fields of its `CorrectSettings`, or of its `IdentifySettings`.
         watch: told how far a training is.
         calibrations: identified already; a method that builds on one counts its seconds as its own.
     """
@@ -183,7 +183,7 @@ def residual_torque(bench: Bench) -> World:
 def ours(bench: Bench) -> World:
     """Identify, then learn by gradient what is left.
 
-    On the floor it is one small network a joint, and windows are half as long: a stride later the
+    On the floor it is one small network per joint, and windows are half as long: a stride later the
     slopes foretell little.
     """
     calibration, _ = bench.calibration("identify", AUTO)

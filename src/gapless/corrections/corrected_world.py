@@ -28,7 +28,7 @@ class CorrectedWorld:
 
     Args:
         world: the nominal robot.
-        calibration: figures that patch it; None leaves them.
+        calibration: parameters that patch it; None leaves them.
         corrections: each on top of those before it, as worlds within worlds would be.
 
     Example:
@@ -101,11 +101,11 @@ class CorrectedWorld:
         return self.on(self._world.at_rate(rate))
 
     def twin(self) -> CorrectedWorld:
-        """A world of its own with the same figures; what its corrections do is counted here."""
+        """A world of its own with the same parameters; what its corrections do is counted here."""
         return self.on(self._world.twin())
 
     def on(self, world: World) -> CorrectedWorld:
-        """The same corrections on a variant of the world underneath: another floor, other figures.
+        """The same corrections on a variant of the world underneath: another floor, other drives.
 
         They were not learned there; how a robot does there is what one asks of them.
         """

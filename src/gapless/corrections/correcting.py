@@ -25,7 +25,7 @@ from gapless.learning.checkpoint import Checkpoint
 from gapless.measurement.judge import judged
 from gapless.progress import Watch
 from gapless.recordings.recording import Recordings
-from gapless.recordings.split import Fold, Split
+from gapless.recordings.split import PARTS, Fold, Split
 from gapless.recordings.splitting import as_split, split_recordings
 from gapless.robots import Robot
 from gapless.verdict import Verdict
@@ -108,20 +108,27 @@ def correct(
 
 
 def split_for(data: Split | Recordings, calibration: Calibration | None) -> Split:
-    """The split of a correction: no motion that the calibration was fitted to may choose."""
+    """The split of a correction: what a calibration was fitted to neither chooses nor tests.
+
+    Nor does what chose the calibration test. A split that agrees in both is as clean as it was made
+    (by unit, motions recur on the units that test).
+    """
     if calibration is None:
         return as_split(data)
     if not calibration.split:
         return as_split(data).each(calibration.recordings)
     split = data if isinstance(data, Split) else split_recordings(data, like=calibration.split)
-    fitted = {*calibration.split["learn"]}
-    wrong = fitted & {*split.motions["choose"], *split.motions["test"]}
+    fitted, chose = (set(calibration.split[part]) for part in PARTS[:2])
+    named = [set(split.motions[part]) for part in PARTS]
+    wrong = (fitted & (named[1] | named[2])) | (chose & named[2])
+    if named[:2] == [fitted, chose]:
+        wrong = set()
     folds = (calibration.base or calibration).folds
     if wrong or (split.cross_validated and len(folds) != len(split.folds)):
         some = ", ".join(sorted(wrong or fitted)[:3])
         raise DataError(
-            f"the calibration was fitted to motions that would choose or test here ({some}); give "
-            "both the same split, or identify again with motions left over"
+            f"the calibration was fitted to or chosen by motions that would choose or test here "
+            f"({some}); give both the same split, or identify again with motions left over"
         )
     return split.each(calibration.recordings)
 

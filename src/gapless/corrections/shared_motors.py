@@ -22,7 +22,7 @@ def with_numbers(
 
     Args:
         settings: of the model; those without `share` stay as they are.
-        robot: nominal: a calibration gives every motor figures of its own.
+        robot: nominal: a calibration gives every motor parameters of its own.
         joints: how many are corrected.
         seconds: of recordings to learn from.
     """

@@ -1,4 +1,4 @@
-"""What Adam remembers as named arrays, so that a stopped training goes on without unpickling."""
+"""What Adam remembers as named arrays, so that a stopped training resumes without unpickling."""
 
 from __future__ import annotations
 

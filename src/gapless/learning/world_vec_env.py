@@ -16,9 +16,9 @@ from gapless.worlds.world import State, World
 class WorldVecEnv(VecEnv):
     """The environments of a world as environments with a task, reset row by row.
 
-    An episode ends where its copy diverged or its task terminated it, and as a time-out where its
-    task expired or `episode_length_buf` reached `max_episode_length`. That buffer may be set from
-    outside, as rsl_rl's runner does to spread the ages of episodes.
+    An episode ends where its environment diverged or its task terminated it, and as a time-out
+    where its task expired or `episode_length_buf` reached `max_episode_length`. That buffer may be
+    set from outside, as rsl_rl's runner does to spread the ages of episodes.
 
     Args:
         world: whose environments become the environments; nobody else may step it.

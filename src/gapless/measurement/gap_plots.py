@@ -82,7 +82,7 @@ def _draw(panel: Any, played: Replay, joint: int) -> None:
 
 
 def plot_gap(gap: Gap, path: Path) -> Path:
-    """Bars of MPJAE by joint for each horizon, and beside them what explains the error."""
+    """Bars of the replay error by joint and horizon, and beside them what explains it."""
     worst = gap.horizons[-1]
     known = [j for j in range(len(gap.joints)) if np.isfinite(gap.joint("replay_error", worst)[j])]
     order = sorted(known, key=lambda j: gap.joint("replay_error", worst)[j])
@@ -95,7 +95,7 @@ def plot_gap(gap: Gap, path: Path) -> Path:
         values = gap.joint("replay_error", horizon)[order]
         left.barh(rows + i * height, values, height, label=label, color=f"C{i}")
     left.set_yticks(rows + 0.4 - height / 2, [gap.joints[j] for j in order], fontsize=8)
-    left.set_xlabel("MPJAE (rad)")
+    left.set_xlabel("replay error (rad)")
     left.legend(fontsize=8)
     left.set_title("gap by joint and horizon", fontsize=10)
     _draw_causes(right, gap, order)

@@ -31,7 +31,7 @@ def sensitivities(
     """Change of the joint positions per unit of each parameter, by finite differences.
 
     Args:
-        world: the robot at whose figures the slopes are taken, nominal or the guess of a fit.
+        world: the robot at whose parameters the slopes are taken, nominal or the guess of a fit.
         targets: (T, J) or a batch (n, T, J) of joint targets at the world's rate, rad.
         parameters: what is moved.
         start: state of the environments; the default pose at rest.
@@ -78,7 +78,7 @@ def _slope(
 
 
 def _one_step(parameter: Parameter) -> float:
-    """The wider step: a figure at its bound, such as no friction, can move one way only."""
+    """The wider step: a parameter at its bound, such as no friction, can move one way only."""
     return max(parameter.steps, key=abs)
 
 
@@ -87,8 +87,8 @@ def own_sensitivities(
 ) -> np.ndarray:
     """A quick estimate of `sensitivities` for a batch (n, T, J), for comparing many motions.
 
-    The figures of all joints move together, one field at a time, and each joint's change is taken
-    to come from its own figure; what joints do to each other is left out.
+    The parameters of all joints move together, one field at a time, and each joint's change is
+    taken to come from its own parameter; what joints do to each other is left out.
     """
     start, parameters = world.home(len(targets)), as_in(world, parameters)
     here = positions(world, targets, start)

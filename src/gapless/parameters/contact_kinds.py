@@ -57,7 +57,7 @@ CONTACT_KINDS = (
 
 
 def refuse_without_floor(robot: Robot, kinds: set[str]) -> None:
-    """A floor's figures mean nothing where there is none, and its height is not looked for."""
+    """A floor's parameters mean nothing where there is none, and its height is not looked for."""
     if robot.meets_floor or "floor_height" in kinds:
         return
     for kind in FLOOR_KINDS:

@@ -54,7 +54,8 @@ def split_recordings(
         choose: share of the other motions that choose; 0 leaves nothing to choose by.
         units: test only on these units, and learn and choose only on the others.
         seed: of what is drawn.
-        like: part -> motions of an earlier split; motions that it does not know teach.
+        like: part -> motions of an earlier split; motions that it does not know teach, and where
+            none of its choosing motions is there, some of them choose.
         stratum: kinds of recordings of which every part should have some.
         learn: patterns of the names of what is learned from and chosen by; unless `test` says
             otherwise, all others test.
@@ -101,7 +102,7 @@ def _divided(
     pool = [r for r in pool if unit(r) not in units]
     if units and not (pool and tested):
         raise _no_such_units(units, every)
-    if like is not None and like["choose"]:
+    if like is not None and any(motion(r) in like["choose"] for r in pool):
         return _with_choosers(pool, tested, motion, like["choose"])
     return _with_choice(pool, tested, motion, choose, rng, kind)
 

@@ -27,7 +27,7 @@ _STRUCTURE = ("root", "mount", "locked", "height", "self_collision", "simple_fee
 
 
 class Rewriter:
-    """Writes the figures of like robots into copies of one compiled model.
+    """Writes the numbers of like robots into copies of one compiled model.
 
     Args:
         robot: the robot that was compiled.

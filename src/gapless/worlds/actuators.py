@@ -1,7 +1,7 @@
 """From a target to the torque on a joint: the path that every engine shares.
 
 The motor follows its target by PD, within what its temperature and speed leave of its limits. It
-turns the joint through a transmission that has play and gives way: the motor then has an angle of
+turns the joint through a transmission with backlash and compliance: the motor then has an angle of
 its own, which is remembered. Friction acts on the joint; of dry friction only the bound is said
 here, and the engines make it hold.
 """

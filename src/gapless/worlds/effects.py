@@ -57,9 +57,9 @@ class Effects:
     no_load_speed: PerJoint = np.inf
     """Speed at which no driving torque is left, rad/s."""
     backlash: PerJoint = 0.0
-    """Total play between motor and joint, rad. The controller sees the motor, the log the joint."""
+    """Total gap between motor and joint, rad. The controller sees the motor, the log the joint."""
     compliance: PerJoint = 0.0
-    """Twist between motor and joint per torque, rad/(N·m)."""
+    """Angle between motor and joint per torque, rad/(N·m)."""
     heating: PerJoint = 0.0
     """How fast a motor at its effort limit warms, K/s; it grows with the square of the torque."""
     cooling: PerJoint = 300.0

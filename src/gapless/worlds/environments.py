@@ -35,7 +35,7 @@ class Environments:
 
     @classmethod
     def none(cls, size: int, joints: int) -> Environments:
-        """No copy at all, as before the first reset."""
+        """No environment at all, as before the first reset."""
         history = np.zeros((0, 0, joints))
         return cls(np.zeros((0, size)), [], history, np.zeros((0, 0)), None, [], np.zeros(0))
 

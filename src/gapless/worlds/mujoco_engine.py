@@ -154,7 +154,7 @@ class MujocoEngine(Engine):
             both[:, 0, :joints] = control[:, k]
             both[:, 0, joints + self.layout.dof] = extra if push is None else extra + push[:, k]
             if not np.isfinite(both).all():
-                # MuJoCo would take a NaN for zero: the copy must not look alive.
+                # MuJoCo would take a NaN for zero: the environment must not look alive.
                 lost = np.flatnonzero(~np.isfinite(both[:, 0]).all(axis=1))
                 both[lost], now[lost] = 0.0, np.nan
                 dry = np.nan_to_num(dry)

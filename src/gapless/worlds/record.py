@@ -20,7 +20,7 @@ def record(
     start: State,
     conditions: Conditions | None = None,
 ) -> Recording:
-    """Play (T, J) targets in one copy of a world and keep q, dq and the base as a Recording.
+    """Play (T, J) targets in one environment of a world and keep q, dq and the base as a Recording.
 
     Args:
         world: the robot that is recorded.

@@ -58,7 +58,7 @@ def inertias_from_torque(
             state are taken as known; the result is of the links without them.
         robot: gives everything that is not fitted; its root or a link is clamped.
         links: whose inertias are fitted.
-        spread: how far, as a share of the robot's own figures, they are expected to be off. What
+        spread: how far, as a share of the robot's own parameters, they are expected to be off. What
             the data does not tell stays at those figures.
         cutoff: Hz up to which torques are compared; 3 by default.
 

@@ -1,7 +1,7 @@
 """How large each effect is: one table, three sizes.
 
 Sizes follow what is published or measured on robots of this kind: friction of 1-2 % of the effort
-limit, motors 5-10 % weaker than their data sheet, delays of a few milliseconds, play of a few
+limit, motors 5-10 % weaker than their data sheet, delays of a few milliseconds, backlash of a few
 tenths of a degree, links a few per cent heavier than their drawing, IMUs that are good to cheap.
 """
 

@@ -20,7 +20,7 @@ LARGEST = float(np.finfo(np.float32).max)
 
 
 @dataclass
-class Copy:
+class PhysxEnvironment:
     """A robot under its own conditions; its scene is built where it is first played from.
 
     Attributes:
@@ -66,7 +66,7 @@ class PhysxEngine(Engine):
 
     def actuators(self, models: list[Any], effects: Effects) -> Actuators:
         """The actuators of environments, friction and damping included: PhysX has none in N·m."""
-        law = law_of([copy.model for copy in models])
+        law = law_of([one.model for one in models])
         return Actuators(
             effects,
             law,
@@ -85,10 +85,10 @@ class PhysxEngine(Engine):
         push: np.ndarray | None,
     ) -> None:
         """Physics step by physics step, all environments side by side."""
-        environments: list[Copy] = models
+        environments: list[PhysxEnvironment] = models
         now = played.packed[:, part.start].copy()
-        for copy, row in zip(environments, now, strict=True):
-            copy.scene_from(self._names, self.layout, row)
+        for one, row in zip(environments, now, strict=True):
+            one.scene_from(self._names, self.layout, row)
         q, dq = now[:, self.layout.q], now[:, self.layout.dq]
         motors = played.motors or Motors.unset(actuators.effects.ambient, len(now), None)
         actuators.begin(control[:, 0], q, dq, motors)
@@ -111,22 +111,22 @@ class PhysxEngine(Engine):
         within = np.abs(law.kp * error - law.kd * dq) < law.effort
         return self._armature + self.model.opt.timestep * (self._damping + law.kd * within)
 
-    def _read(self, environments: list[Copy], now: np.ndarray) -> None:
+    def _read(self, environments: list[PhysxEnvironment], now: np.ndarray) -> None:
         """Take over the states of the living; one that ran away keeps its last good state."""
         row = np.empty(now.shape[1])
-        for i, copy in enumerate(environments):
-            if not copy.alive or copy.scene is None:
+        for i, one in enumerate(environments):
+            if not one.alive or one.scene is None:
                 continue
             row[:] = now[i]
-            copy.scene.read(row)
-            copy.alive = bool((np.abs(row) < RUNAWAY).all())
-            if copy.alive:
+            one.scene.read(row)
+            one.alive = bool((np.abs(row) < RUNAWAY).all())
+            if one.alive:
                 now[i] = row
                 now[i, 0] += 1 / self.rate
 
 
 def _step(
-    environments: list[Copy],
+    environments: list[PhysxEnvironment],
     torque: np.ndarray,
     dry: np.ndarray,
     armature: np.ndarray,
@@ -135,8 +135,8 @@ def _step(
 ) -> None:
     """Advance living environments and read their joints; PhysX must never be given a NaN."""
     usable = np.all(np.abs(torque) < LARGEST, axis=1)
-    for i, copy in enumerate(environments):
-        copy.alive = copy.alive and bool(usable[i])
-        if copy.alive and copy.scene is not None:
-            copy.scene.advance(torque[i], dry[i], armature[i])
-            copy.scene.read_joints(q[i], dq[i])
+    for i, one in enumerate(environments):
+        one.alive = one.alive and bool(usable[i])
+        if one.alive and one.scene is not None:
+            one.scene.advance(torque[i], dry[i], armature[i])
+            one.scene.read_joints(q[i], dq[i])

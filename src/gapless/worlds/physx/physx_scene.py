@@ -1,4 +1,4 @@
-"""One copy of a robot in a PhysX scene of its own."""
+"""One environment: a robot in a PhysX scene of its own."""
 
 from __future__ import annotations
 

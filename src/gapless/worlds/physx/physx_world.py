@@ -15,7 +15,7 @@ from gapless.worlds.engine_world import EngineWorld
 from gapless.worlds.models import MODELS_KEPT
 from gapless.worlds.physx.description import read_plan
 from gapless.worlds.physx.library import INTEGRATOR, engine_version, require_sapien
-from gapless.worlds.physx.physx_engine import Copy, PhysxEngine
+from gapless.worlds.physx.physx_engine import PhysxEngine, PhysxEnvironment
 from gapless.worlds.world import State, Trajectory
 
 SCENES_AT_ONCE = 64
@@ -118,4 +118,4 @@ class PhysxWorld(EngineWorld):
     def _models_for(self, environments: int, conditions: Sequence[Conditions] | None) -> list[Any]:
         """Environments that have no scene yet, so that each start is built anew."""
         models = super()._models_for(environments, conditions)
-        return [Copy(model, self._plan(model)) for model in models]
+        return [PhysxEnvironment(model, self._plan(model)) for model in models]
