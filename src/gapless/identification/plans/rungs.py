@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gapless.identification.plans.resting_surface import RestingSurface
-from gapless.parameters.parameter_names import load_links
 from gapless.recordings.recording import Recording
 from gapless.robots import Robot
 from gapless.worlds.effects import IMU
@@ -50,7 +49,6 @@ def rungs_for(
         surface: that they show the robot to rest on, if any.
     """
     loaded = stated_loads(recordings)
-    unstated = robot.mount == "free" and not loaded
     # Loads bring motors to their limits, which a motor's strength scales with its gains.
     gain = "strength" if loaded else "kp"
     drive = (gain, "damping", "frictionloss", "armature")
@@ -66,9 +64,7 @@ def rungs_for(
         # Early: what a surface holds, no later rung must explain by friction or wrong zeros.
         *([replace(_rung("surface", *surface.starts), alone=True)] if surface else []),
         _rung("each joint", *drive),
-        *([_rung("held load", *_inertials(loaded))] if loaded else []),
-        # On a floor, what hangs at the hands moves arms as wrong zeros would: weight comes first.
-        *([_rung("torso and hands", *_inertials(_heavy(robot)))] if unstated else []),
+        *([_rung("held load", *_held(loaded))] if loaded else []),
         _rung("encoder bias", "encoder_bias"),
         _rung("load friction", "load_friction@motors"),
         _rung("quadratic load friction", "quadratic_friction@motors"),
@@ -98,22 +94,22 @@ def _sensed(robot: Robot, recordings: Sequence[Recording]) -> tuple[str, ...]:
     return (*tilt, *gyro)
 
 
-def _inertials(links: Sequence[str]) -> list[str]:
-    """Masses and centres; a load sits at the mass centre of the link that holds it."""
+def _held(links: Sequence[str]) -> list[str]:
+    """A load sits at the mass centre of the link that holds it."""
     return [f"{kind}/{link}" for link in links for kind in _INERTIAL]
 
 
 def _masses(robot: Robot) -> tuple[str, ...]:
-    """Of every link; on the floor both sides share one, and only torso and hands have a centre."""
+    """Of every link; on the floor those of both sides are one, and the torso alone has a centre."""
     if robot.mount != "free":
         return _INERTIAL
-    centres = (f"{kind}/{link}" for link in _heavy(robot) for kind in _INERTIAL[1:])
+    centres = (f"{kind}/{link}" for link in _torso(robot) for kind in _INERTIAL[1:])
     return "mass@sides", *centres
 
 
-def _heavy(robot: Robot) -> list[str]:
-    """Root, torso and hands: what differs most between a robot and its drawing."""
-    return list(dict.fromkeys([robot.root, *load_links(robot)]))
+def _torso(robot: Robot) -> list[str]:
+    """Root and torso: what is heavy and was built in most ways."""
+    return [robot.root, *(k for k in robot.links if "torso" in k and k != robot.root)]
 
 
 def _limited(robot: Robot) -> bool:
