@@ -177,3 +177,12 @@ def test_what_was_done_and_what_is_asked_is_seen() -> None:
         np.testing.assert_array_equal(read(one_term(kind), now, **given), expected)
     fixed = read(one_term("constant", value=3.0), now)
     np.testing.assert_array_equal(fixed, np.full((N, 1), 3.0))
+
+
+def test_some_columns_of_a_term_are_seen_in_their_order() -> None:
+    """The scale is of what is seen."""
+    contract = one_term("base_quat_wxyz", scale=(1.0, 1.0, 1.0, 2.0))
+    term = replace(contract.terms["it"], columns=(1, 2, 3, 0))
+    readings = states(3)
+    seen = read(replace(contract, terms={"it": term}), readings)
+    np.testing.assert_allclose(seen, np.roll(readings.base_quat_wxyz, -1, axis=1) * [1, 1, 1, 2])

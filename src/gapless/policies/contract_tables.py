@@ -33,7 +33,7 @@ def facts_table(policy: Policy) -> Table:
         "robot": contract.robot or "not said",
         "rate": f"{contract.rate:g} Hz"
         + (f", trained with physics steps of {1000 * step:g} ms" if step else ""),
-        "observation": f"{contract.width} numbers into {ports.observation!r}",
+        "observation": f"{contract.width} numbers into {' and '.join(ports.seen)}",
         "action": f"{len(contract.joints)} numbers from {ports.action!r}: {_meaning(contract)}",
         "memory": ", ".join(f"{a} -> {b}" for a, b in ports.states.items()) or "none",
         "commands": "; ".join(
