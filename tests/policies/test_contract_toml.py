@@ -372,7 +372,7 @@ def test_some_of_the_joints_of_the_metadata_may_be_moved(tmp_path: Path) -> None
 def test_only_what_can_be_extended_is(tmp_path: Path) -> None:
     """Named with what was expected, never a traceback."""
     nets.constant(tmp_path / "policy.onnx", 16, (0.0,) * 3, metadata=METADATA)
-    with pytest.raises(FormatError, match="extends is 'deploy.yaml'; expected 'metadata', or a"):
+    with pytest.raises(FormatError, match=r"extends is 'deploy.yaml'; expected 'metadata', or a"):
         contract_of(tmp_path, EXTENDS.replace('"metadata"', '"deploy.yaml"'))
     with pytest.raises(FormatError, match="does not read as a contract"):
         contract_of(tmp_path, 'network = "policy.onnx"\nextends = "metadata"\nterms = 5')

@@ -9,6 +9,7 @@ import pytest
 from policy_samples import POSE, one_term, sighting, states
 from scipy.spatial.transform import Rotation
 
+from gapless.errors import DataError
 from gapless.policies.policy_contract import PolicyContract
 from gapless.policies.reference import Reference
 from gapless.policies.terms import KINDS, read_term, term_width
@@ -128,6 +129,16 @@ def test_a_clock_may_stand_still_while_little_is_asked() -> None:
     asked = np.array([[0.05, 0.0, 0.05], [0.5, 0.0, 0.0], [0.0, 0.0, 0.0]])
     value = at([40, 40, 40], contract, commands={"velocity": asked})
     np.testing.assert_allclose(value[:, 0], [0.25, 1.0, 0.25])
+
+
+def test_a_still_clock_may_show_a_number_a_column() -> None:
+    """Such as a cosine of one."""
+    contract = one_term("gait_sin_cos", period=0.8, still_below=0.1, still_value=[0.0, 1.0])
+    np.testing.assert_allclose(at([3, 7], contract), [[0, 1], [0, 1]])
+    with pytest.raises(DataError, match="still_value must be one number, or 2"):
+        one_term("gait_sin_cos", period=0.8, still_below=0.1, still_value=[0.0, 1.0, 2.0])
+    with pytest.raises(DataError, match="still_below is 'abc'; expected a number"):
+        one_term("gait_sin", period=0.8, still_below="abc")
 
 
 def test_the_phase_of_a_motion_runs_from_zero_to_one() -> None:

@@ -37,7 +37,7 @@ def contract_of_fields(data: Mapping[str, Any], whose: str, path: Path) -> Polic
         return _contract(data, whose, path)
     except KeyError as error:
         raise FormatError(f"{path} lacks {error.args[0]}; see docs/policies.md") from error
-    except (TypeError, ValueError, AttributeError) as error:
+    except (TypeError, ValueError, AttributeError, OverflowError) as error:
         raise FormatError(f"{path} does not read as a contract: {error}") from error
 
 
@@ -173,7 +173,7 @@ def _action(entry: dict[str, Any], joints: Sequence[str], path: Path) -> Action:
 
 def _term(name: str, entry: Mapping[str, Any], moved: Sequence[str]) -> Term:
     own = ("kind", "scale", "clip", "joints", "columns", "ago")
-    joints = tuple(entry.get("joints", ()))
+    joints = tuple(map(str, entry.get("joints", ())))
     scale = entry.get("scale", 1.0)
     return Term(
         name=name,

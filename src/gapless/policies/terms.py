@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from gapless.policies.reference import Reference
 
 DOWN = np.array([0.0, 0.0, -1.0])
+MOST = 1000
+"""Control steps by which a term may be late."""
 
 
 class Readings(Protocol):
@@ -130,8 +132,8 @@ def term_problems(term: Term, contract: PolicyContract) -> Iterator[str]:
     if commanded and _command(term) not in contract.commands:
         yield f"term {term.name!r} needs [commands.{_command(term)}] with lower and upper"
         return
-    if term.kind.startswith("gait") and not term.options.get("period", 0) > 0:
-        yield f"term {term.name!r} needs period, the seconds of a gait cycle"
+    if term.kind.startswith("gait"):
+        yield from _clock_problems(term, contract)
     if term.kind == "motion_phase" and not contract.motion_seconds:
         yield f"term {term.name!r} needs motion.seconds, the length of the motion"
     if term.kind.startswith("reference") and not (contract.reference or contract.ports.motion):
@@ -145,10 +147,20 @@ def term_problems(term: Term, contract: PolicyContract) -> Iterator[str]:
     whole, width = KINDS[term.kind].width(term, contract), term_width(term, contract)
     if any(not 0 <= column < whole for column in term.columns):
         yield f"term {term.name!r} has columns 0 to {whole - 1}; columns names {term.columns}"
-    if not isinstance(term.ago, int) or term.ago < 0:
-        yield f"term {term.name!r}: ago is {term.ago!r}; expected control steps, 0 or more"
+    if not isinstance(term.ago, int) or not 0 <= term.ago <= MOST:
+        yield f"term {term.name!r}: ago is {term.ago!r}; expected control steps, 0 to {MOST}"
     if len(term.scale) not in (1, width):
         yield f"term {term.name!r} has {len(term.scale)} scales; expected 1 or {width}"
+
+
+def _clock_problems(term: Term, contract: PolicyContract) -> Iterator[str]:
+    options, width = term.options, _feet(term, contract)
+    if not options.get("period", 0) > 0:
+        yield f"term {term.name!r} needs period, the seconds of a gait cycle"
+    if not isinstance(options.get("still_below", 0.0), int | float):
+        yield f"term {term.name!r}: still_below is {options['still_below']!r}; expected a number"
+    if np.ravel(options.get("still_value", 0.0)).astype(float).size not in (1, width):
+        yield f"term {term.name!r}: still_value must be one number, or {width}"
 
 
 def _unknown_options(term: Term) -> Iterator[str]:
