@@ -36,6 +36,20 @@ def test_a_right_contract_is_ok(still: Policy, go2: Robot) -> None:
     assert report.to_dict()["ok"] is True
 
 
+def test_what_was_not_simulated_is_not_called_working(still: Policy, go2: Robot) -> None:
+    """Names and numbers alone say that it fits."""
+    said = str(check_policy(still, go2, simulate=False))
+    assert "fits; it was not simulated" in said
+
+
+def test_a_contract_of_another_robot_with_the_same_joints_is_a_warning(
+    still: Policy, go2: Robot
+) -> None:
+    """Such as H1-2 and G1, whose legs have the same names."""
+    assert outcome(checked(still, replace(still.contract, robot="h1_2"), go2), "robot") == "warning"
+    assert outcome(checked(still, still.contract, go2), "robot") == ""
+
+
 def test_joints_of_another_robot_fail(still: Policy) -> None:
     """By name."""
     report = check_policy(still, Robot.load("g1", mount="free"), simulate=False)

@@ -319,3 +319,106 @@ def test_a_reference_that_is_no_archive_is_refused(tmp_path: Path) -> None:
         np.save(file, np.zeros(3))
     with pytest.raises(FormatError, match=r"no \.npz of plain arrays"):
         _ = Policy.load(path).reference
+
+
+METADATA = {
+    "joint_names": "hip,knee,wrist",
+    "joint_stiffness": "40,99,5",
+    "joint_damping": "2,6,1",
+    "default_joint_pos": "-0.1,0.3,0.5",
+    "command_names": "twist",
+    "observation_names": "base_ang_vel,joint_pos,actions,command,phase,scan",
+    "action_scale": "0.5,0.4,0.3",
+}
+EXTENDS = """
+network = "policy.onnx"
+extends = "metadata"
+rate = 100
+[commands.velocity]
+upper = [2, 0, 1]
+[terms.phase]
+period = 0.6
+[terms.scan]
+kind = "constant"
+value = [0.3, 0.3]
+"""
+
+
+def test_what_metadata_leave_unsaid_is_added(tmp_path: Path) -> None:
+    """Tables key by key; nothing is assumed of what is said."""
+    nets.constant(tmp_path / "policy.onnx", 16, (0.0,) * 3, metadata=METADATA)
+    with pytest.raises(DataError, match=r"not known here: scan\..*extends = 'metadata'"):
+        Policy.load(tmp_path / "policy.onnx")
+    written(tmp_path, EXTENDS)
+    contract = Policy.load(tmp_path / "policy.onnx").contract
+    assert (contract.rate, contract.gains["knee"]) == (100.0, (99.0, 6.0))
+    velocity = contract.commands["velocity"]
+    assert (velocity.lower, velocity.upper) == ((-1.0, -1.0, -1.0), (2.0, 0.0, 1.0))
+    assert contract.terms["phase"].options == {"period": 0.6}
+    assert contract.notes == ()
+
+
+def test_some_of_the_joints_of_the_metadata_may_be_moved(tmp_path: Path) -> None:
+    """All are seen, the others are held where they stand."""
+    nets.constant(tmp_path / "policy.onnx", 15, (0.0, 0.0), metadata=METADATA)
+    written(tmp_path, EXTENDS.replace("rate", 'joints = ["knee", "hip"]\nrate'))
+    contract = Policy.load(tmp_path).contract
+    assert (contract.joints, contract.kp) == (("knee", "hip"), (99.0, 40.0))
+    assert contract.action.scale == (0.4, 0.5)
+    assert contract.hold == {"wrist": 0.5}
+    assert contract.terms["joint_pos"].joints == ("hip", "knee", "wrist")
+
+
+def test_only_what_can_be_extended_is(tmp_path: Path) -> None:
+    """Named with what was expected, never a traceback."""
+    nets.constant(tmp_path / "policy.onnx", 16, (0.0,) * 3, metadata=METADATA)
+    with pytest.raises(FormatError, match=r"extends is 'deploy.yaml'; expected 'metadata', or a"):
+        contract_of(tmp_path, EXTENDS.replace('"metadata"', '"deploy.yaml"'))
+    with pytest.raises(FormatError, match="does not read as a contract"):
+        contract_of(tmp_path, 'network = "policy.onnx"\nextends = "metadata"\nterms = 5')
+
+
+def test_inputs_that_the_network_lacks_the_words_for_are_refused(tmp_path: Path) -> None:
+    """A name, or a table of names."""
+    for text, told in {
+        "states = 'h'": r"states = 'h'; expected \{ NAME = NAME \}",
+        "observation = [5]": r"observation = \[5\]; expected a name",
+        "action = 3": "action = 3; expected a name",
+    }.items():
+        changed = MINIMAL.replace('network = "policy.onnx"', "")
+        with pytest.raises(FormatError, match=told):
+            contract_of(tmp_path, changed + f"[network]\nfile = 'policy.onnx'\n{text}")
+
+
+def test_columns_lateness_and_a_normaliser_can_be_said(tmp_path: Path) -> None:
+    """As some policies see the turn before the speed, or more than one past action."""
+    text = (
+        MINIMAL
+        + """
+        [commands.velocity]
+        lower = [-1, 0, -1]
+        upper = [1, 0, 1]
+        [terms.turn]
+        kind = "command"
+        columns = [2, 0]
+        [terms.earlier]
+        kind = "last_action"
+        ago = 1
+        [[observation]]
+        terms = ["turn", "earlier"]
+        [normaliser]
+        mean = [0, 0, 0, 0, 0, 1, 1, 1, 1]
+        std = [1, 1, 1, 1, 1, 2, 2, 2, 2]
+    """
+    )
+    contract = contract_of(tmp_path, text)
+    assert contract.terms["turn"].columns == (2, 0) and contract.terms["earlier"].ago == 1
+    assert contract.width == len(contract.mean) == len(contract.std) == 9
+    for changed, told in {
+        text.replace("[2, 0]", "[3]"): r"columns 0 to 2; columns names \(3,\)",
+        text.replace("ago = 1", "ago = -1"): "ago is -1; expected control steps",
+        text.replace("mean = [0,", "mean = ["): "normaliser.mean has 8 numbers; expected 9",
+        text.replace("std = [1,", "std = [0,"): "std above 0",
+    }.items():
+        with pytest.raises((DataError, FormatError), match=told):
+            contract_of(tmp_path, changed)

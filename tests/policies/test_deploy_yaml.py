@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 import yaml
 
+import small_networks as nets
 from gapless.errors import DataError, FormatError
+from gapless.policies import Policy
 from gapless.policies.deploy_yaml import read_deploy
 from gapless.policies.policy_contract import PolicyContract
 from gapless.robots import Robot
@@ -202,6 +204,33 @@ def test_joints_of_nobody_are_asked_for(arm: Robot, tmp_path: Path) -> None:
         contract_of(tmp_path, deploy(3, joint_ids_map=[0, 1, 4]), arm)
 
 
+def test_joints_may_be_named(arm: Robot, tmp_path: Path) -> None:
+    """Gains are then in the same order; Isaac Lab's physics step and decimation say the rate."""
+    names = list(reversed(arm.joints.names))
+    data = deploy(joint_ids_map=names, stiffness=[1, 2, 3], damping=[4, 5, 6])
+    del data["step_dt"]
+    contract = contract_of(tmp_path, data | {"sim_dt": 0.005, "decimation": 2}, arm)
+    assert (list(contract.joints), contract.rate) == (names, 100.0)
+    assert (contract.kp, contract.kd) == ((1.0, 2.0, 3.0), (4.0, 5.0, 6.0))
+    with pytest.raises(FormatError, match="names joints; say of which robot: --robot"):
+        contract_of(tmp_path, data | {"step_dt": 0.02}, None)
+
+
+def test_what_a_deploy_yaml_leaves_unsaid_is_added(arm: Robot, tmp_path: Path) -> None:
+    """An observation of somebody's own, and a rate."""
+    data = deploy(observations={"joint_pos_rel": seen(), "wind": seen()})
+    (tmp_path / "deploy.yaml").write_text(yaml.safe_dump(data))
+    nets.constant(tmp_path / "policy.onnx", 5, (0.0,) * 3)
+    with pytest.raises(DataError, match=r"here: wind\..* \[terms.wind\].*extends = 'deploy.yaml'"):
+        Policy.load(tmp_path, arm)
+    (tmp_path / "policy.toml").write_text(
+        "network = 'policy.onnx'\nextends = 'deploy.yaml'\nrate = 25\n"
+        "[terms.wind]\nkind = 'constant'\nvalue = [1, 2]"
+    )
+    contract = Policy.load(tmp_path, arm).contract
+    assert (contract.rate, contract.width, contract.robot) == (25.0, 5, arm.name)
+
+
 def test_the_name_is_that_of_the_run(arm: Robot, tmp_path: Path) -> None:
     """Not of the folder of its parameters."""
     folder = tmp_path / "walk" / "params"
@@ -285,11 +314,11 @@ BROKEN = {
     "short scales": (deploy(**acts(3, scale=[1.0, 2.0])), "has 2 scales and 3 offsets"),
     "no scale": (deploy(**acts(3, scale=None)), "lacks scale"),
     "no step": (deploy(step_dt=0), "does not read as a deploy.yaml"),
-    "words": (deploy(joint_ids_map=["a", "b", "c"]), "does not read as a deploy.yaml"),
+    "words": (deploy(joint_ids_map=["a", "b", "c"]), "joint_ids_map names a, b, c, not on so101"),
     "a list of terms": (deploy(observations=[1]), "does not read as a deploy.yaml"),
     "unknown term": (
         deploy(observations={"joint_pos_re": seen()}),
-        "'joint_pos_re' that is not known here. Did you mean 'joint_pos_rel'.*policy.toml",
+        r"not known here: joint_pos_re\. Did you mean 'joint_pos_rel'.*\[terms.joint_pos_re\]",
     ),
     "no ranges": (deploy(commands={"v": {"ranges": {}}}), "commands must have ranges lin_vel_x"),
     "no period": (deploy(observations={"phase": seen()}), "'phase' needs period"),

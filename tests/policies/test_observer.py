@@ -185,3 +185,29 @@ def test_the_widths_of_this_file_are_those_of_the_package() -> None:
     """Or the lists above would prove nothing."""
     contract = laid_out(Block(tuple(SEEN)))
     assert {n: term_width(contract.terms[n], contract) for n in SEEN} == SEEN
+
+
+def test_a_late_term_shows_what_was_before() -> None:
+    """Within a block by frames too; before the start as the block says."""
+    terms = {"now": Term("now", "base_height"), "late": Term("late", "base_height", ago=1)}
+    block = Block(("now", "late"), frames=2, by="frame", fill="zeros")
+    contract = small_contract(terms=terms, blocks=(block,))
+    observer, rows = Observer(contract, 1), []
+    for seed in range(3):
+        readings = states(1, seed)
+        rows.append(observer.observe(sighting(contract, readings))[0])
+    first, second, third = (states(1, seed).base_pos[0, 2] for seed in range(3))  # type: ignore[index]
+    np.testing.assert_allclose(rows[0], [0, 0, first, 0])
+    np.testing.assert_allclose(rows[2], [second, first, third, second])
+
+
+def test_a_normaliser_comes_before_the_clip() -> None:
+    """Mean and deviation of each number."""
+    contract = small_contract(
+        "joint_pos", mean=(1.0, 2.0, 3.0), std=(0.5, 1.0, 2.0), clip=(-0.5, 0.5)
+    )
+    readings = states(2)
+    seen = Observer(contract, 2).observe(sighting(contract, readings))
+    np.testing.assert_allclose(
+        seen, np.clip((readings.q - [1, 2, 3]) / [0.5, 1, 2], -0.5, 0.5), atol=1e-12
+    )

@@ -189,8 +189,11 @@ BROKEN = {
     "half a clip": ({"observation_terms_clip": "1,1,1,1,1,1"}, "do not read as a contract"),
     "few scales": ({"observation_terms_scale": "1,1"}, "have 2 values .*; expected 6"),
     "few gains": ({"joint_stiffness": "1,2"}, "kp has 2 numbers; expected 3"),
-    "short pose": ({"default_joint_pos": "1,2"}, "default lacks ankle"),
-    "unknown term": ({"observation_names": "height_scan"}, "'height_scan' that is not known"),
+    "short pose": ({"default_joint_pos": "1,2"}, "default says nothing of ankle"),
+    "unknown term": (
+        {"observation_names": "height_scan"},
+        r"not known here: height_scan.*extends = 'metadata'",
+    ),
     "no time": ({"step_dt": "0"}, "do not read as a contract"),
 }
 

@@ -279,6 +279,9 @@ PAIRS = [
     ("hidden", "hidden_out"),
     ("hidden", "new_hidden"),
     ("prev_h", "next_h"),
+    ("h", "h_n"),
+    ("h_t", "h_t1"),
+    ("hx", "hy"),
 ]
 
 
@@ -353,3 +356,35 @@ def test_a_counted_step_may_be_a_whole_number(tmp_path: Path) -> None:
     onnx.save(model, path)
     action, _ = opened(path).run(np.zeros((3, 2)), {}, np.array([4, 0, 9]))
     assert action[:, 0].tolist() == [4.0, 0.0, 9.0]
+
+
+def test_an_observation_may_fill_several_inputs(tmp_path: Path) -> None:
+    """One after another, frames on an axis of their own; for many at once as for each alone."""
+    weight = nets.drawn(8, 3)
+    nodes = [
+        nets.NODE("Flatten", ["history"], ["flat"]),
+        nets.NODE("Concat", ["obs", "flat"], ["all"], axis=1),
+        nets.NODE("MatMul", ["all", "w"], ["actions"]),
+    ]
+    shapes = {"obs": [1, 2], "history": [1, 3, 2]}, {"actions": [1, 3]}
+    path = nets.save_graph(tmp_path / "two.onnx", nodes, *shapes, {"w": weight})
+    with pytest.raises(DataError, match=r"also wants history; .*observation = \[INPUT, ...\]"):
+        opened(path)
+    network = opened(path, observation=("obs", "history"))
+    assert (network.width, network.actions) == (8, 3)
+    seen = np.random.default_rng(0).normal(size=(5, 8))
+    np.testing.assert_allclose(acted(network, seen), seen @ weight, atol=1e-5)
+
+
+def test_a_motion_that_ends_in_an_error_is_told(tmp_path: Path) -> None:
+    """A network that does not stay at its last frame."""
+    nodes = [
+        nets.NODE("MatMul", ["obs", "w"], ["actions"]),
+        nets.NODE("Cast", ["time_step"], ["row"], to=7),
+        nets.NODE("Gather", ["motion", "row"], ["joint_pos"]),
+    ]
+    shapes = {"obs": [1, 2], "time_step": [1]}, {"actions": [1, 3], "joint_pos": [1, 3]}
+    weights = {"w": nets.drawn(2, 3), "motion": nets.drawn(4, 3)}
+    network = opened(nets.save_graph(tmp_path / "net.onnx", nodes, *shapes, weights))
+    with pytest.raises(DataError, match="does not hand out frame 1000000 of its motion"):
+        network.motion()

@@ -9,6 +9,7 @@ import pytest
 from policy_samples import POSE, one_term, sighting, states
 from scipy.spatial.transform import Rotation
 
+from gapless.errors import DataError
 from gapless.policies.policy_contract import PolicyContract
 from gapless.policies.reference import Reference
 from gapless.policies.terms import KINDS, read_term, term_width
@@ -130,6 +131,16 @@ def test_a_clock_may_stand_still_while_little_is_asked() -> None:
     np.testing.assert_allclose(value[:, 0], [0.25, 1.0, 0.25])
 
 
+def test_a_still_clock_may_show_a_number_a_column() -> None:
+    """Such as a cosine of one."""
+    contract = one_term("gait_sin_cos", period=0.8, still_below=0.1, still_value=[0.0, 1.0])
+    np.testing.assert_allclose(at([3, 7], contract), [[0, 1], [0, 1]])
+    with pytest.raises(DataError, match="still_value must be one number, or 2"):
+        one_term("gait_sin_cos", period=0.8, still_below=0.1, still_value=[0.0, 1.0, 2.0])
+    with pytest.raises(DataError, match="still_below is 'abc'; expected a number"):
+        one_term("gait_sin", period=0.8, still_below="abc")
+
+
 def test_the_phase_of_a_motion_runs_from_zero_to_one() -> None:
     """Two seconds at 50 Hz are 100 steps; then it stays at one."""
     value = at([0, 50, 100, 150], one_term("motion_phase"))
@@ -177,3 +188,12 @@ def test_what_was_done_and_what_is_asked_is_seen() -> None:
         np.testing.assert_array_equal(read(one_term(kind), now, **given), expected)
     fixed = read(one_term("constant", value=3.0), now)
     np.testing.assert_array_equal(fixed, np.full((N, 1), 3.0))
+
+
+def test_some_columns_of_a_term_are_seen_in_their_order() -> None:
+    """The scale is of what is seen."""
+    contract = one_term("base_quat_wxyz", scale=(1.0, 1.0, 1.0, 2.0))
+    term = replace(contract.terms["it"], columns=(1, 2, 3, 0))
+    readings = states(3)
+    seen = read(replace(contract, terms={"it": term}), readings)
+    np.testing.assert_allclose(seen, np.roll(readings.base_quat_wxyz, -1, axis=1) * [1, 1, 1, 2])

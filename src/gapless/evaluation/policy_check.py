@@ -11,6 +11,7 @@ import numpy as np
 from gapless.evaluation.contract_variants import contract_variants
 from gapless.evaluation.evaluating import scored
 from gapless.evaluation.evaluation import WorldScores
+from gapless.evaluation.policy_check_table import SIMULATED
 from gapless.evaluation.policy_episodes import play
 from gapless.evaluation.scenario import Scenario
 from gapless.policies import Policy, PolicyContract
@@ -18,6 +19,7 @@ from gapless.policies.terms import KINDS
 from gapless.printing import PrintsAsTables
 from gapless.progress import ProgressReporter, Watch
 from gapless.robots import Robot
+from gapless.robots import names as built_in
 from gapless.worlds.mujoco_world import MujocoWorld
 
 Outcome = Literal["ok", "warning", "failed"]
@@ -94,6 +96,9 @@ def _names(policy: Policy, robot: Robot) -> Iterator[PolicyCheck]:
         )
         yield PolicyCheck("joints", "failed", f"not on this robot: {', '.join(lacking)} ({why})")
         return
+    if contract.robot not in ("", robot.name, robot.source) and contract.robot in built_in():
+        said = f"the contract is of {contract.robot}, whose joints have the same names"
+        yield PolicyCheck("robot", "warning", said)
     others = [j for j in robot.joints.names if j not in contract.joints]
     held = f"; {len(others)} others are held" if others else ""
     yield PolicyCheck("joints", "ok", f"{len(contract.joints)} joints by name{held}")
@@ -214,7 +219,7 @@ def _behaviour(policy: Policy, robot: Robot, watch: Watch | None) -> Iterator[Po
     reporter.tell(1)
     stands = told.survival
     said = f"stands {100 * stands:.0f} % of {TRIAL.episodes} episodes, {_figures(told)}"
-    yield PolicyCheck("in the simulator", "ok" if stands >= 0.75 else "failed", said)
+    yield PolicyCheck(SIMULATED, "ok" if stands >= 0.75 else "failed", said)
     for k, (name, variant) in enumerate(variants, 2):
         tried = scored("", world, play(variant, world, TRIAL))
         reporter.tell(k)

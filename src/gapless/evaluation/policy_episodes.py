@@ -118,7 +118,7 @@ def play(
 
 def _steps(policy: Policy, scenario: Scenario) -> int:
     seconds = policy.contract.motion_seconds
-    if seconds is None and policy.reference is not None:
+    if seconds is None and policy.reference is not None and len(policy.reference) > 1:
         seconds = (len(policy.reference) - 1) / policy.contract.rate
     return round(policy.contract.rate * (scenario.seconds if seconds is None else seconds))
 

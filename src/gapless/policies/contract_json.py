@@ -44,7 +44,7 @@ def _contract(data: Mapping[str, Any]) -> PolicyContract:
     if unknown:
         raise ValueError(f"unknown fields {sorted(unknown)}")
     given["action"] = Action(**_tuples(data["action"]))
-    given["ports"] = Ports(**data.get("ports", {}))
+    given["ports"] = Ports(**_tuples(data.get("ports", {})))
     given["terms"] = {k: Term(**_tuples(v)) for k, v in data["terms"].items()}
     given["blocks"] = tuple(Block(**_tuples(block)) for block in data["blocks"])
     given["commands"] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
@@ -12,7 +13,7 @@ from gapless.policies.terms import KINDS, seen_joints, term_width
 
 if TYPE_CHECKING:
     from gapless.policies.policy import Policy
-    from gapless.policies.policy_contract import Block, PolicyContract
+    from gapless.policies.policy_contract import Block, PolicyContract, Term
 
 
 def contract_tables(policy: Policy) -> Group:
@@ -33,7 +34,8 @@ def facts_table(policy: Policy) -> Table:
         "robot": contract.robot or "not said",
         "rate": f"{contract.rate:g} Hz"
         + (f", trained with physics steps of {1000 * step:g} ms" if step else ""),
-        "observation": f"{contract.width} numbers into {ports.observation!r}",
+        "observation": f"{contract.width} numbers into {' and '.join(ports.seen)}",
+        **({"normaliser": "a mean and a deviation of each number"} if contract.mean else {}),
         "action": f"{len(contract.joints)} numbers from {ports.action!r}: {_meaning(contract)}",
         "memory": ", ".join(f"{a} -> {b}" for a, b in ports.states.items()) or "none",
         "commands": "; ".join(
@@ -80,10 +82,20 @@ def observation_table(contract: PolicyContract) -> Table:
                 kind = KINDS[term.kind]
                 place = f"{first} to {first + width - 1}" if not k else "with it"
                 clip = "" if term.clip is None else _row(term.clip)
-                scale = _row(sorted(set(term.scale)))
-                table.add_row(place, Text(one), kind.what, kind.unit, scale, clip, _frames(block))
+                few = len(term.scale) <= 4 and len(set(term.scale)) > 1
+                scale = _row(term.scale if few else sorted(set(term.scale)))
+                cells = Text(one), Text(_what(term)), kind.unit, scale, clip, _frames(block)
+                table.add_row(place, *cells)
             first += width
     return table
+
+
+def _what(term: Term) -> str:
+    """Its kind, and what was said of it besides."""
+    said = {"columns": term.columns, "ago": term.ago, **term.options}
+    told = {k: v for k, v in said.items() if v and k != "value"}
+    more = [f"{k} {_row(np.ravel(v)) if not isinstance(v, str) else v}" for k, v in told.items()]
+    return KINDS[term.kind].what + (f" ({'; '.join(more)})" if more else "")
 
 
 def _frames(block: Block) -> str:

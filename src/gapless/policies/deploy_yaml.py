@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gapless.errors import FormatError
-from gapless.policies.contract_toml import VELOCITY, bounds
-from gapless.policies.policy_contract import Action, Block, PolicyCommand, PolicyContract, Term
+from gapless.policies.contract_fields import bounds, contract_of_fields
+from gapless.policies.policy_contract import PolicyContract
 from gapless.policies.safe_yaml import SetAside, read_yaml, set_aside
-from gapless.policies.term_names import named_term
+from gapless.policies.term_names import named_terms
 from gapless.robots import Robot
 
 _PARTS = ("hip", "thigh", "calf")
@@ -28,56 +27,90 @@ PER_TERM = ("scale", "clip", "history_length")
 
 
 def read_deploy(path: Path, robot: Robot | None = None) -> PolicyContract:
-    """The contract of a `deploy.yaml`.
+    """The contract of a `deploy.yaml`; see `deploy_fields`."""
+    return contract_of_fields(*deploy_fields(path, robot, {}), path)
 
-    Policy joint i is motor `joint_ids_map[i]`. Gains are listed by motor, the default pose and the
-    scales by policy joint. History is laid out term by term, oldest first, the first repeated.
+
+def deploy_fields(
+    path: Path, robot: Robot | None, own: Mapping[str, Any]
+) -> tuple[dict[str, Any], str]:
+    """What a `deploy.yaml` says, as the fields of a `policy.toml`; and whose motors they are.
+
+    Policy joint i is motor `joint_ids_map[i]`, a number or a name. Gains are listed by motor, the
+    default pose and the scales by policy joint. History is laid out term by term, oldest
+    first, the first repeated.
 
     Args:
         path: of the file.
         robot: whose motors they are; told by their number where it is not given.
+        own: fields of the user's own, which may say what the file leaves out.
     """
     data = read_yaml(path)
     if not isinstance(data, dict):
         raise FormatError(f"{path} is no deploy.yaml: expected a table of fields")
     lacking = [k for k in (*NEEDED, "observations") if k not in data]
+    if "step_dt" in lacking and {"sim_dt", "decimation"} <= data.keys():
+        lacking.remove("step_dt")
     if lacking:
         raise FormatError(f"{path} lacks {', '.join(lacking)}, which Unitree's deploy.yaml has")
     try:
-        return _contract(data, path, robot)
+        return _fields(data, path, robot, own)
     except (TypeError, ValueError, AttributeError, ArithmeticError, LookupError) as error:
         raise FormatError(f"{path} does not read as a deploy.yaml: {error}") from error
 
 
-def _contract(data: dict[str, Any], path: Path, robot: Robot | None) -> PolicyContract:
-    order = [int(i) for i in _get(data, path, "joint_ids_map")]
+def _fields(
+    data: dict[str, Any], path: Path, robot: Robot | None, own: Mapping[str, Any]
+) -> tuple[dict[str, Any], str]:
+    order = _order(data, path, robot)
     pose = _numbers(data, path, "default_joint_pos", len(order))
     owner = _owner(order, robot, path)
     joints = _named(order, owner, path)
     if robot is None:
         _require_pose(joints, pose, owner, path)
     chosen = _moved(data, path, len(order))
-    kp, kd = (_by_motor(data, path, k, order) for k in ("stiffness", "damping"))
-    terms, blocks = _observations(data, path, joints)
-    moved = tuple(joints[i] for i in chosen)
-    terms = {k: replace(t, joints=()) if t.joints == moved else t for k, t in terms.items()}
+    # Who names the joints lists their gains in the same order, not by motor.
+    motors = list(range(len(order))) if isinstance(data["joint_ids_map"][0], str) else order
+    kp, kd = (_by_motor(data, path, k, motors) for k in ("stiffness", "damping"))
+    terms, blocks = _observations(data, path, joints, own.get("terms", {}))
     default = dict(zip(joints, pose, strict=True))
     folder = path.resolve().parent
-    return PolicyContract(
-        name=(folder.parent if folder.name == "params" else folder).name,
-        rate=1 / float(_get(data, path, "step_dt")),
-        joints=moved,
-        default=default,
-        kp=tuple(kp[i] for i in chosen),
-        kd=tuple(kd[i] for i in chosen),
-        action=_action(data, path, len(chosen)),
-        terms=terms,
-        blocks=blocks,
-        commands={name: _ranges(entry, path) for name, entry in _commands(data).items()},
-        hold={j: default[j] for i, j in enumerate(joints) if i not in chosen},
-        robot=owner.name,
-        notes=_notes(data, owner, robot),
-    )
+    fields = {
+        "name": (folder.parent if folder.name == "params" else folder).name,
+        "rate": 1 / _step(data, path),
+        "joints": [joints[i] for i in chosen],
+        "default": default,
+        "kp": [kp[i] for i in chosen],
+        "kd": [kd[i] for i in chosen],
+        "action": _action(data, path, len(chosen)),
+        "terms": terms,
+        "observation": blocks,
+        "commands": {name: _ranges(entry, path) for name, entry in _commands(data).items()},
+        "hold": {j: default[j] for i, j in enumerate(joints) if i not in chosen},
+        "notes": _notes(data, owner, robot),
+    }
+    return fields, owner.name
+
+
+def _step(data: Mapping[str, Any], path: Path) -> float:
+    """Seconds of a control step; of Isaac Lab's two numbers where a file has those."""
+    if "step_dt" in data:
+        return float(_get(data, path, "step_dt"))
+    return float(_get(data, path, "sim_dt")) * float(_get(data, path, "decimation"))
+
+
+def _order(data: Mapping[str, Any], path: Path, robot: Robot | None) -> list[int]:
+    """Motors of the policy's joints; some files name the joints instead."""
+    given = _get(data, path, "joint_ids_map")
+    if not all(isinstance(name, str) for name in given):
+        return [int(i) for i in given]
+    if robot is None:
+        raise FormatError(f"{path}: joint_ids_map names joints; say of which robot: --robot")
+    motors = WIRING.get(robot.name, robot.joints.names)
+    lacking = [name for name in given if name not in motors]
+    if lacking:
+        raise FormatError(f"{path}: joint_ids_map names {', '.join(lacking)}, not on {robot.name}")
+    return [motors.index(name) for name in given]
 
 
 def _notes(data: dict[str, Any], owner: Robot, robot: Robot | None) -> tuple[str, ...]:
@@ -173,7 +206,7 @@ def _chosen(entry: Any, count: int) -> list[int] | None:
     return [range(count)[int(i)] for i in found] if isinstance(found, list) else None
 
 
-def _action(data: Mapping[str, Any], path: Path, count: int) -> Action:
+def _action(data: Mapping[str, Any], path: Path, count: int) -> dict[str, Any]:
     given = {key: _get(data, path, "actions", ACTION, key) for key in ("scale", "offset", "clip")}
     if given["scale"] is None:
         raise FormatError(f"{path}: actions.{ACTION} lacks scale")
@@ -183,16 +216,18 @@ def _action(data: Mapping[str, Any], path: Path, count: int) -> Action:
             f"{path}: actions.{ACTION} has {len(scale)} scales and {len(offset)} offsets; "
             f"expected {count}"
         )
-    limits = tuple((float(a), float(b)) for a, b in given["clip"] or ())
-    offset = np.broadcast_to(offset, count)
-    return Action("offset", tuple(scale.tolist()), tuple(offset.tolist()), None, limits)
+    return {
+        "scale": np.broadcast_to(scale, count).tolist() if len(scale) > 1 else float(scale[0]),
+        "offset": np.broadcast_to(offset, count).tolist(),
+        "limits": given["clip"] or [],
+    }
 
 
 def _observations(
-    data: Mapping[str, Any], path: Path, joints: tuple[str, ...]
-) -> tuple[dict[str, Term], tuple[Block, ...]]:
+    data: Mapping[str, Any], path: Path, joints: tuple[str, ...], own: Mapping[str, Any]
+) -> tuple[dict[str, dict[str, Any]], list[dict[str, Any]]]:
     table, where = _group(data["observations"], path)
-    terms, frames = {}, []
+    entries = {}
     for name, entry in table.items():
         if isinstance(entry, SetAside):
             _get({where: table}, path, where, name)
@@ -200,11 +235,14 @@ def _observations(
             continue
         for key in PER_TERM:
             _get({where: table}, path, where, name, key)
-        terms[name] = _term(name, entry, bool(table.get("scale_first")), joints, path)
-        frames.append(max(1, int(entry.get("history_length") or 1)))
+        entries[name] = entry
+    kinds = named_terms({n: _params(entry) for n, entry in entries.items()}, str(path), own)
+    first = bool(table.get("scale_first"))
+    terms = {n: kinds[n] | _term(n, e, kinds[n], first, joints, path) for n, e in entries.items()}
+    frames = [max(1, int(entry.get("history_length") or 1)) for entry in entries.values()]
     if table.get("use_gym_history") and len(set(frames)) == 1:
-        return terms, (Block(tuple(terms), frames[0], "frame"),)
-    return terms, tuple(Block((n,), f) for n, f in zip(terms, frames, strict=True))
+        return terms, [{"terms": list(terms), "frames": frames[0], "by": "frame"}]
+    return terms, [{"terms": [n], "frames": f} for n, f in zip(terms, frames, strict=True)]
 
 
 def _group(table: Mapping[str, Any], path: Path) -> tuple[Mapping[str, Any], str]:
@@ -224,21 +262,32 @@ def _group(table: Mapping[str, Any], path: Path) -> tuple[Mapping[str, Any], str
     return table[name], f"observations.{name}"
 
 
-def _term(
-    name: str, entry: Mapping[str, Any], scale_first: bool, joints: tuple[str, ...], path: Path
-) -> Term:
+def _params(entry: Mapping[str, Any]) -> Mapping[str, Any]:
     params = entry.get("params")
-    params = params if isinstance(params, dict) else {}
+    return params if isinstance(params, dict) else {}
+
+
+def _term(
+    name: str,
+    entry: Mapping[str, Any],
+    kind: Mapping[str, Any],
+    scale_first: bool,
+    joints: tuple[str, ...],
+    path: Path,
+) -> dict[str, Any]:
     scale = np.ravel(1.0 if entry.get("scale") is None else entry["scale"]).astype(float)
+    found: dict[str, Any] = {"scale": scale.tolist()}
     clip = bounds(entry.get("clip"))
     if clip is not None and scale_first:
         if len(set(scale)) > 1 or scale[0] <= 0:
             raise FormatError(f"{path}: {name} is clipped after scales that differ; not known here")
         clip = clip[0] / scale[0], clip[1] / scale[0]
-    term = named_term(name, params, tuple(scale.tolist()), str(path))
-    chosen = _chosen(params.get("asset_cfg"), len(joints))
-    seen = joints if chosen is None else tuple(joints[i] for i in chosen)
-    return replace(term, clip=clip, joints=seen if term.kind.startswith("joint_") else ())
+    if clip is not None:
+        found["clip"] = list(clip)
+    if kind["kind"].startswith("joint_"):
+        chosen = _chosen(_params(entry).get("asset_cfg"), len(joints))
+        found["joints"] = list(joints) if chosen is None else [joints[i] for i in chosen]
+    return found
 
 
 def _commands(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -248,9 +297,9 @@ def _commands(data: Mapping[str, Any]) -> dict[str, Any]:
     return {"velocity": ranges[0]["ranges"]} if ranges else {}
 
 
-def _ranges(entry: Mapping[str, Any], path: Path) -> PolicyCommand:
+def _ranges(entry: Mapping[str, Any], path: Path) -> dict[str, Any]:
     pairs = [entry.get(k) for k in ("lin_vel_x", "lin_vel_y", "ang_vel_z")]
     if any(not isinstance(p, list) or len(p) != 2 or isinstance(p, SetAside) for p in pairs):
         raise FormatError(f"{path}: commands must have ranges lin_vel_x, lin_vel_y and ang_vel_z")
     lower, upper = zip(*pairs, strict=True)  # type: ignore[arg-type]
-    return PolicyCommand(tuple(map(float, lower)), tuple(map(float, upper)), VELOCITY)
+    return {"lower": list(map(float, lower)), "upper": list(map(float, upper))}

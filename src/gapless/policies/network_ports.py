@@ -16,7 +16,7 @@ STEPS = ("time_step", "timestep", "step")
 """What other people call the inputs and outputs."""
 ENDINGS = (
     *(("_in", "_out"), ("_prev", "_next"), ("0", "n")),
-    *(("", "_out"), ("", "_next"), ("", "_new")),
+    *(("", "_out"), ("", "_next"), ("", "_new"), ("", "_n"), ("_t", "_t1"), ("x", "y")),
 )
 STARTS = (("in_", "out_"), ("prev_", "next_"), ("old_", "new_"), ("", "next_"), ("", "new_"))
 """How they name what a recurrent network remembers, before and after a step."""
@@ -26,7 +26,7 @@ def found_ports(
     inputs: Mapping[str, list], outputs: Mapping[str, list], ports: Ports, path: Path
 ) -> Ports:
     """Names that were left empty, where only one can be meant."""
-    for name in (ports.observation, ports.step, *ports.states):
+    for name in (*ports.seen, ports.step, *ports.states):
         if name and name not in inputs:
             raise DataError(f"{path} has no input {name!r}; it has {', '.join(inputs)}")
     for name in (ports.action, *ports.states.values(), *ports.motion.values()):
@@ -40,13 +40,16 @@ def found_ports(
     given = [n for n in given if not n.startswith("body_")] if motion else given
     observation = ports.observation or _only(free, OBSERVATIONS, "input", path)
     action = ports.action or _only(given, ACTIONS, "output", path)
-    left = [n for n in free if n != observation]
+    found = Ports(observation, action, states, step, motion)
+    left = [n for n in free if n not in found.seen]
     if left:
+        spare = ", ".join(n for n in given if n != action) or "none"
         raise DataError(
             f"{path} also wants {', '.join(left)}; say in [network] what it is: states = "
-            "{ INPUT = OUTPUT } of a recurrent network, or step = INPUT"
+            f"{{ INPUT = OUTPUT }} of a recurrent network (outputs left: {spare}), step = INPUT, "
+            "or observation = [INPUT, ...], which the observation fills one after another"
         )
-    return Ports(observation, action, states, step, motion)
+    return found
 
 
 def _only(names: list[str], usual: tuple[str, ...], what: str, path: Path) -> str:
@@ -66,7 +69,7 @@ def _paired(
     """Inputs of a recurrent state and their outputs, by the usual names."""
     found = {}
     for name in inputs if len(inputs) > 1 else ():
-        if name in (*OBSERVATIONS, *STEPS, ports.observation, ports.step):
+        if name in (*OBSERVATIONS, *STEPS, *ports.seen, ports.step):
             continue
         others = [name.removesuffix(a) + b for a, b in ENDINGS if name.endswith(a)]
         others += [b + name.removeprefix(a) for a, b in STARTS if name.startswith(a)]

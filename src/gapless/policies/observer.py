@@ -18,11 +18,13 @@ class Observer:
 
     def __init__(self, contract: PolicyContract, environments: int) -> None:
         self._contract = contract
+        self._mean, self._std = np.array(contract.mean), np.array(contract.std)
         deep: dict[str, int] = {}
         for block in contract.blocks:
             for name in block.terms:
-                # Where the present is left out, one more moment is remembered.
-                deep[name] = max(deep.get(name, 1), block.frames + (not block.present))
+                # Where the present is left out, or a term is late, more moments are remembered.
+                late = contract.terms[name].ago + (not block.present)
+                deep[name] = max(deep.get(name, 1), block.frames + late)
         # Newest first; how many of them were seen, and how many are still made up, is counted.
         self._past = {
             name: np.zeros((environments, depth, term_width(contract.terms[name], contract)))
@@ -44,6 +46,8 @@ class Observer:
             past[:, 0] = read_term(sight, self._contract.terms[name], self._contract)
         self._seen += 1
         seen = np.concatenate([self._laid_out(block) for block in self._contract.blocks], axis=1)
+        if self._contract.mean:
+            seen = (seen - self._mean) / self._std
         return seen if self._contract.clip is None else np.clip(seen, *self._contract.clip)
 
     def _laid_out(self, block: Block) -> np.ndarray:
@@ -55,7 +59,7 @@ class Observer:
 
     def _frames(self, name: str, block: Block) -> np.ndarray:
         """(n, frames, width) of a term in the block's order."""
-        past, first = self._past[name], 0 if block.present else 1
+        past, first = self._past[name], self._contract.terms[name].ago + (not block.present)
         age = first + np.arange(block.frames)
         frames = past[:, age]
         if block.fill == "first":

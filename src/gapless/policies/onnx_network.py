@@ -38,24 +38,32 @@ class OnnxNetwork:
         self._types = {i.name: _dtype(i.type) for i in self._session.get_inputs()}
         self.metadata: dict[str, str] = dict(self._session.get_modelmeta().custom_metadata_map)
         self.ports = found_ports(self.inputs, self.outputs, ports, path)
-        self.inputs[self.ports.observation] = self.inputs[self.ports.observation] or [None, None]
+        for name in self.ports.seen:
+            self.inputs[name] = self.inputs[name] or [None, None]
         self._wanted = [self.ports.action, *self.ports.states.values()]
         self._many: Any | None = None
         self._one_by_one = False
         self._require_one_at_a_time()
 
     def _require_one_at_a_time(self) -> None:
-        shape = self.inputs[self.ports.observation]
-        if len(shape) > 1 and isinstance(shape[0], int) and shape[0] != 1:
-            raise DataError(
-                f"{self.path} takes {shape[0]} observations at once ({shape}); export it for one, "
-                "or with an open number"
-            )
+        for name in self.ports.seen:
+            shape = self.inputs[name]
+            if len(shape) > 1 and isinstance(shape[0], int) and shape[0] != 1:
+                raise DataError(
+                    f"{self.path} takes {shape[0]} observations at once ({shape}); export it for "
+                    "one, or with an open number"
+                )
+            if len(self.ports.seen) > 1 and _size(shape) is None:
+                raise DataError(
+                    f"{self.path} leaves the size of {name!r} open ({shape}): how much of the "
+                    "observation is for it? Export it with a fixed one"
+                )
 
     @property
     def width(self) -> int | None:
         """Numbers of an observation; None where the graph leaves it open."""
-        return _size(self.inputs[self.ports.observation])
+        sizes = [_size(self.inputs[name]) for name in self.ports.seen]
+        return None if None in sizes else sum(sizes)  # type: ignore[arg-type]
 
     @property
     def actions(self) -> int | None:
@@ -110,16 +118,24 @@ class OnnxNetwork:
         if self.width is None:
             raise DataError(f"{self.path} does not say how wide its observation is")
         feed = self._feed(np.zeros((1, self.width)), self.blank(1), np.full(1, step))
-        return self._session.run(list(self.ports.motion.values()), self._piece(feed, 0))
+        try:
+            return self._session.run(list(self.ports.motion.values()), self._piece(feed, 0))
+        except Exception as error:  # onnxruntime has no common class of its errors
+            raise DataError(
+                f"{self.path} does not hand out frame {step} of its motion; after the end it must "
+                f"give the last: {str(error).splitlines()[0]}"
+            ) from error
 
     def _feed(
         self, observation: np.ndarray, states: Mapping[str, np.ndarray], step: np.ndarray
     ) -> dict[str, np.ndarray]:
         """Every input for n environments: an input without an axis for them has one in front."""
         ports, n = self.ports, len(observation)
-        inner = self.inputs[ports.observation]
-        inner = [d if isinstance(d, int) else 1 for d in inner[1:-1]]
-        feed = {ports.observation: observation.reshape(n, *inner, -1), **states}
+        ends = np.cumsum([_size(self.inputs[name]) or 0 for name in ports.seen])[:-1]
+        feed = dict(states)
+        for name, part in zip(ports.seen, np.split(observation, ends, axis=1), strict=True):
+            inner = [d if isinstance(d, int) else 1 for d in self.inputs[name][1:-1]]
+            feed[name] = part.reshape(n, *inner, -1)
         if ports.step:
             feed[ports.step] = step.reshape(-1, *[1] * (len(self.inputs[ports.step]) - 1))
         return {name: np.asarray(array, self._types[name]) for name, array in feed.items()}

@@ -25,6 +25,8 @@ class Term:
         clip: bounds of it before the scale, as Isaac Lab and mjlab clip; None is none.
         joints: of a term of joints, where they are not those that the policy moves.
         options: what the kind needs besides: period, offsets, command, value, ...
+        columns: which of its numbers are seen, in this order; empty is all of them.
+        ago: control steps by which it is late; 1 of a last_action is the output before the last.
     """
 
     name: str
@@ -33,6 +35,8 @@ class Term:
     clip: tuple[float, float] | None = None
     joints: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
+    columns: tuple[int, ...] = ()
+    ago: int = 0
 
 
 @dataclass(frozen=True)
@@ -95,18 +99,23 @@ class Ports:
     """The network's inputs and outputs by name; "" is found out where only one can be meant.
 
     Attributes:
-        observation: input that takes the observation.
+        observation: input that takes the observation; or several, which it fills one after another.
         action: output that is the action.
         states: input -> output of what a recurrent network remembers; zeros at the start.
         step: input that takes the number of the control step, where the network wants it.
         motion: "joint_pos", "body_pos_w", ... -> output: the reference motion is in the network.
     """
 
-    observation: str = ""
+    observation: str | tuple[str, ...] = ""
     action: str = ""
     states: Mapping[str, str] = field(default_factory=dict)
     step: str = ""
     motion: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def seen(self) -> tuple[str, ...]:
+        """The inputs that take the observation."""
+        return (self.observation,) if isinstance(self.observation, str) else self.observation
 
 
 @dataclass(frozen=True)
@@ -126,6 +135,8 @@ class PolicyContract:
         commands: by name.
         hold: joint -> position of joints that are held while it runs, rad.
         clip: bounds of the whole observation; None is none.
+        mean: of each of its numbers, taken away before the clip; empty where the network does it.
+        std: by which they are divided then.
         ports: of the network.
         physics_step: it was trained at, s; None is unknown.
         motion_seconds: length of the motion it follows; None where it follows none.
@@ -156,9 +167,11 @@ class PolicyContract:
     bodies: tuple[str, ...] = ()
     robot: str = ""
     notes: tuple[str, ...] = ()
+    mean: tuple[float, ...] = ()
+    std: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        problems = list(contract_problems(self))
+        problems = list(contract_problems(self)) or list(_normaliser_problems(self))
         if problems:
             raise DataError(f"the contract of {self.name!r} is not whole: " + "; ".join(problems))
 
@@ -227,6 +240,15 @@ def contract_problems(contract: PolicyContract) -> Iterator[str]:
         else:
             yield from term_problems(term, contract)
     yield from _block_problems(contract)
+
+
+def _normaliser_problems(contract: PolicyContract) -> Iterator[str]:
+    for name in ("mean", "std") if contract.mean or contract.std else ():
+        values = np.asarray(getattr(contract, name), float)
+        if values.shape != (contract.width,):
+            yield f"normaliser.{name} has {values.size} numbers; expected {contract.width}"
+        if not np.isfinite(values).all() or (name == "std" and (values <= 0).any()):
+            yield f"normaliser.{name} must be finite, std above 0"
 
 
 def _bound_problems(contract: PolicyContract) -> Iterator[str]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
-from gapless.errors import FormatError
+from gapless.errors import DataError, FormatError
 from gapless.policies.contract_json import KEY, contract_of
-from gapless.policies.contract_toml import read_toml
+from gapless.policies.contract_toml import METADATA, read_toml
 from gapless.policies.deploy_yaml import read_deploy
 from gapless.policies.onnx_metadata import has_contract, read_metadata
 from gapless.policies.onnx_network import OnnxNetwork
@@ -23,8 +24,8 @@ NETWORKS = ("policy.onnx", "exported/policy.onnx", "model.onnx")
 def load_policy(path: Path, robot: Robot | None = None) -> Policy:
     """Read a policy.
 
-    A `policy.toml` (or NAME.toml of a NAME.onnx) counts first, then a contract of ours in the
-    network's metadata, then a `deploy.yaml`, then what other metadata say.
+    A `policy.toml` (or NAME.toml of a NAME.onnx) counts first, and may extend others; then a
+    contract of ours in the network's metadata, then a `deploy.yaml`, then what other metadata say.
 
     Args:
         path: a folder, a contract (.toml, .yaml) or a network (.onnx).
@@ -35,13 +36,13 @@ def load_policy(path: Path, robot: Robot | None = None) -> Policy:
     if path.is_dir():
         return _folder(path, robot)
     if path.suffix.lower() == ".toml":
-        contract, network = read_toml(path)
+        contract, network = read_toml(path, robot)
         return Policy(contract, OnnxNetwork(network, contract.ports), path)
     if path.suffix.lower() in (".yaml", ".yml"):
         return _deployed(path, _network_of(path.parent), robot)
     for beside in (path.with_suffix(".toml"), path.parent / CONTRACT):
-        if beside.is_file() and read_toml(beside)[1].resolve() == path.resolve():
-            return load_policy(beside)
+        if beside.is_file() and read_toml(beside, robot)[1].resolve() == path.resolve():
+            return load_policy(beside, robot)
     network = OnnxNetwork(path, Ports())
     if KEY in network.metadata:
         contract = contract_of(network.metadata[KEY], str(path))
@@ -50,7 +51,10 @@ def load_policy(path: Path, robot: Robot | None = None) -> Policy:
         if (path.parent / place / DEPLOY).is_file():
             return _deployed(path.parent / place / DEPLOY, path, robot)
     if has_contract(network.metadata):
-        return Policy(read_metadata(network), network, path)
+        try:
+            return Policy(read_metadata(network), network, path)
+        except DataError as error:
+            raise _extendable(error, path, METADATA) from error
     raise FormatError(
         f"{path} says nothing of what it sees and commands. Put a {CONTRACT} beside it with: rate, "
         "joints in order, kp, kd, default, action.scale, and the [[observation]] terms in order "
@@ -60,7 +64,7 @@ def load_policy(path: Path, robot: Robot | None = None) -> Policy:
 
 def _folder(path: Path, robot: Robot | None) -> Policy:
     if (path / CONTRACT).is_file():
-        return load_policy(path / CONTRACT)
+        return load_policy(path / CONTRACT, robot)
     for place in (".", "params"):
         if (path / place / DEPLOY).is_file():
             return _deployed(path / place / DEPLOY, _network_of(path), robot)
@@ -87,5 +91,19 @@ def _network_of(folder: Path) -> Path:
 
 
 def _deployed(path: Path, network: Path, robot: Robot | None) -> Policy:
-    contract = read_deploy(path, robot)
-    return Policy(contract, OnnxNetwork(network, contract.ports), path)
+    try:
+        contract = read_deploy(path, robot)
+        return Policy(contract, OnnxNetwork(network, contract.ports), path)
+    except DataError as error:
+        said = os.path.relpath(path, network.parent)
+        raise _extendable(error, network, said) from error
+
+
+def _extendable(error: DataError, network: Path, said: str) -> DataError:
+    """The same with how to add what is missing; all else need not be written again."""
+    if (network.parent / CONTRACT).exists():
+        return error
+    return DataError(
+        f"{error}. To add or change something, put a {CONTRACT} beside {network.name} that has "
+        f"network = {network.name!r}, extends = {said!r}, and that; see docs/policies.md"
+    )

@@ -5,13 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gapless.errors import FormatError, nearest
-from gapless.policies.policy_contract import Term
+from gapless.errors import DataError, nearest
 
 NAMES = {
     "base_ang_vel": "base_ang_vel",
+    "ang_vel": "base_ang_vel",
+    "angular_velocity": "base_ang_vel",
+    "base_angular_velocity": "base_ang_vel",
+    "imu_ang_vel": "base_ang_vel",
+    "gyro": "base_ang_vel",
     "base_lin_vel": "base_lin_vel",
+    "lin_vel": "base_lin_vel",
+    "base_linear_velocity": "base_lin_vel",
     "projected_gravity": "projected_gravity",
+    "gravity": "projected_gravity",
+    "gravity_vec": "projected_gravity",
+    "gravity_orientation": "projected_gravity",
+    "proj_gravity": "projected_gravity",
+    "imu_projected_gravity": "projected_gravity",
     "velocity_commands": "command",
     "velocity_command": "command",
     "generated_commands": "command",
@@ -19,12 +30,19 @@ NAMES = {
     "commands": "command",
     "base_velocity": "command",
     "twist": "command",
+    "cmd": "command",
+    "cmd_vel": "command",
+    "command_velocity": "command",
+    "keyboard_velocity_commands": "command",
     "joint_pos_rel": "joint_pos_rel",
     "joint_pos": "joint_pos_rel",
     "dof_pos": "joint_pos_rel",
+    "dof_pos_rel": "joint_pos_rel",
     "joint_vel_rel": "joint_vel",
     "joint_vel": "joint_vel",
     "dof_vel": "joint_vel",
+    "dof_vel_rel": "joint_vel",
+    "joint_velocities": "joint_vel",
     "last_action": "last_action",
     "last_actions": "last_action",
     "prev_action": "last_action",
@@ -46,27 +64,31 @@ NAMES = {
 """Name in Isaac Lab, mjlab, BeyondMimic or Unitree -> our kind of term."""
 
 
-def named_term(
-    name: str, params: Mapping[str, Any], scale: tuple[float, ...], where: str, tracks: bool = False
-) -> Term:
-    """A term by another project's name.
+def named_terms(
+    names: Mapping[str, Mapping[str, Any]], where: str, own: Mapping[str, Any], tracks: bool = False
+) -> dict[str, dict[str, Any]]:
+    """Kind and clock of terms by another project's names, as tables of a `policy.toml`.
 
     Args:
-        name: of the term there.
-        params: of it there: period of a gait.
-        scale: of it.
+        names: of the terms there -> their parameters: period of a gait.
         where: the file, for the error.
+        own: terms of the user's own, which may say what is not known here.
         tracks: whether the command is a motion, not a velocity.
     """
-    if name not in NAMES:
-        raise FormatError(
-            f"{where} has an observation {name!r} that is not known here.{nearest(name, NAMES)} "
-            "Write a policy.toml that says what it is; see docs/policies.md"
+    unknown = [n for n in names if n not in NAMES and "kind" not in own.get(n, {})]
+    if unknown:
+        raise DataError(
+            f"{where} has observations that are not known here: {', '.join(unknown)}."
+            f"{nearest(unknown[0], NAMES)} Say of each what it is: [terms.{unknown[0]}] with its "
+            "kind, which may be constant"
         )
-    kind = NAMES[name]
+    return {name: _named(NAMES.get(name, ""), params, tracks) for name, params in names.items()}
+
+
+def _named(kind: str, params: Mapping[str, Any], tracks: bool) -> dict[str, Any]:
     if kind == "command" and tracks:
         kind = "reference_joints"
-    return Term(name, kind, scale, options=_clock(params) if kind == "gait_sin_cos" else {})
+    return {"kind": kind} | (_clock(params) if kind == "gait_sin_cos" else {})
 
 
 def _clock(params: Mapping[str, Any]) -> dict[str, float]:

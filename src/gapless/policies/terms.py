@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from gapless.policies.reference import Reference
 
 DOWN = np.array([0.0, 0.0, -1.0])
+MOST = 1000
+"""Control steps by which a term may be late."""
 
 
 class Readings(Protocol):
@@ -112,12 +114,13 @@ def seen_joints(term: Term, contract: PolicyContract) -> tuple[str, ...]:
 
 def term_width(term: Term, contract: PolicyContract) -> int:
     """Numbers of a term."""
-    return KINDS[term.kind].width(term, contract)
+    return len(term.columns) or KINDS[term.kind].width(term, contract)
 
 
 def read_term(sight: Sighting, term: Term, contract: PolicyContract) -> np.ndarray:
     """(n, width) of a term as the network sees it: clipped, then scaled."""
     value = KINDS[term.kind].read(sight, term, contract)
+    value = value[:, term.columns] if term.columns else value
     value = value if term.clip is None else np.clip(value, *term.clip)
     return value * np.asarray(term.scale)
 
@@ -129,8 +132,8 @@ def term_problems(term: Term, contract: PolicyContract) -> Iterator[str]:
     if commanded and _command(term) not in contract.commands:
         yield f"term {term.name!r} needs [commands.{_command(term)}] with lower and upper"
         return
-    if term.kind.startswith("gait") and not term.options.get("period", 0) > 0:
-        yield f"term {term.name!r} needs period, the seconds of a gait cycle"
+    if term.kind.startswith("gait"):
+        yield from _clock_problems(term, contract)
     if term.kind == "motion_phase" and not contract.motion_seconds:
         yield f"term {term.name!r} needs motion.seconds, the length of the motion"
     if term.kind.startswith("reference") and not (contract.reference or contract.ports.motion):
@@ -141,13 +144,27 @@ def term_problems(term: Term, contract: PolicyContract) -> Iterator[str]:
     lacking = [j for j in seen_joints(term, contract) if j not in contract.default]
     if term.kind == "joint_pos_rel" and lacking:
         yield f"term {term.name!r} needs default positions of {', '.join(lacking)}"
-    width = term_width(term, contract)
+    whole, width = KINDS[term.kind].width(term, contract), term_width(term, contract)
+    if any(not 0 <= column < whole for column in term.columns):
+        yield f"term {term.name!r} has columns 0 to {whole - 1}; columns names {term.columns}"
+    if not isinstance(term.ago, int) or not 0 <= term.ago <= MOST:
+        yield f"term {term.name!r}: ago is {term.ago!r}; expected control steps, 0 to {MOST}"
     if len(term.scale) not in (1, width):
         yield f"term {term.name!r} has {len(term.scale)} scales; expected 1 or {width}"
 
 
+def _clock_problems(term: Term, contract: PolicyContract) -> Iterator[str]:
+    options, width = term.options, _feet(term, contract)
+    if not options.get("period", 0) > 0:
+        yield f"term {term.name!r} needs period, the seconds of a gait cycle"
+    if not isinstance(options.get("still_below", 0.0), int | float):
+        yield f"term {term.name!r}: still_below is {options['still_below']!r}; expected a number"
+    if np.ravel(options.get("still_value", 0.0)).astype(float).size not in (1, width):
+        yield f"term {term.name!r}: still_value must be one number, or {width}"
+
+
 def _unknown_options(term: Term) -> Iterator[str]:
-    known = ("kind", "scale", "clip", "joints", *KINDS[term.kind].options)
+    known = ("kind", "scale", "clip", "joints", "columns", "ago", *KINDS[term.kind].options)
     for key in term.options:
         if key not in known:
             yield (
@@ -237,7 +254,7 @@ def _gait(sight: Sighting, term: Term, contract: PolicyContract) -> np.ndarray:
     least = term.options.get("still_below", 0.0)
     if least:
         size = np.linalg.norm(sight.commands[_command(term)], axis=-1, keepdims=True)
-        wave = np.where(size < least, float(term.options.get("still_value", 0.0)), wave)
+        wave = np.where(size < least, np.asarray(term.options.get("still_value", 0.0)), wave)
     return wave
 
 

@@ -50,7 +50,7 @@ class Tracker:
             acted: (N, A) what was trained does then; the file must agree.
             overwrite: replace a policy that is already there.
         """
-        names = self.contract.ports.observation, self.contract.ports.action
+        names = self.contract.ports.seen[0], self.contract.ports.action
         with staged(path, overwrite) as folder:
             network = mlp_model(self.weights, self._metadata(), names)
             write_bytes_atomic(folder / NETWORK, network)
