@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from gapless.artifact import provenance, version
+from gapless.corrections.calibrated_split import split_for
 from gapless.corrections.correct_settings import CorrectSettings as CorrectSettings
 from gapless.corrections.corrected_world import CorrectedWorld
 from gapless.corrections.operator.sensor_predictor import with_sensors
@@ -19,14 +20,14 @@ from gapless.corrections.training import TrainingSession, trainer_of
 from gapless.corrections.training.enough_data import left_out, seconds_of
 from gapless.corrections.training.task import Task
 from gapless.corrections.training.untrained import contract_for, corrected_joints, untrained
-from gapless.errors import DataError, GaplessError
+from gapless.errors import GaplessError
 from gapless.identification.calibration import Calibration
 from gapless.learning.checkpoint import Checkpoint
 from gapless.measurement.judge import judged
 from gapless.progress import Watch
+from gapless.recordings.earlier_split import remembered
 from gapless.recordings.recording import Recordings
-from gapless.recordings.split import PARTS, Fold, Split
-from gapless.recordings.splitting import as_split, split_recordings
+from gapless.recordings.split import Fold, Split
 from gapless.robots import Robot
 from gapless.verdict import Verdict
 from gapless.worlds.mujoco_world import MujocoWorld
@@ -105,32 +106,6 @@ def correct(
     if useless and not keep_anyway:
         raise CorrectionRefusedError(found)
     return found
-
-
-def split_for(data: Split | Recordings, calibration: Calibration | None) -> Split:
-    """The split of a correction: what a calibration was fitted to neither chooses nor tests.
-
-    Nor does what chose the calibration test. A split that agrees in both is as clean as it was made
-    (by unit, motions recur on the units that test).
-    """
-    if calibration is None:
-        return as_split(data)
-    if not calibration.split:
-        return as_split(data).each(calibration.recordings)
-    split = data if isinstance(data, Split) else split_recordings(data, like=calibration.split)
-    fitted, chose = (set(calibration.split[part]) for part in PARTS[:2])
-    named = [set(split.motions[part]) for part in PARTS]
-    wrong = (fitted & (named[1] | named[2])) | (chose & named[2])
-    if named[:2] == [fitted, chose]:
-        wrong = set()
-    folds = (calibration.base or calibration).folds
-    if wrong or (split.cross_validated and len(folds) != len(split.folds)):
-        some = ", ".join(sorted(wrong or fitted)[:3])
-        raise DataError(
-            f"the calibration was fitted to or chosen by motions that would choose or test here "
-            f"({some}); give both the same split, or identify again with motions left over"
-        )
-    return split.each(calibration.recordings)
 
 
 @dataclass(frozen=True)
@@ -244,7 +219,7 @@ def _made_by(how: CorrectSettings, split: Split, seed: int, began: float) -> dic
         **provenance(),
         **asdict(how),
         "seed": seed,
-        "split": split.to_dict(),
+        "split": remembered(split),
         "seconds_of_data": round(sum(r.duration for r in split.learn), 1),
         "seconds": round(time.perf_counter() - began, 1),
     }

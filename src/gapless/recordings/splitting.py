@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from gapless.errors import DataError, unknown
+from gapless.recordings.earlier_split import EarlierSplit
 from gapless.recordings.motion_identity import motions_of
 from gapless.recordings.named_parts import named_parts
 from gapless.recordings.recording import Recording, Recordings
@@ -55,8 +56,9 @@ def split_recordings(
         choose: share of the other motions that choose; 0 leaves nothing to choose by.
         units: test only on these units, and learn and choose only on the others.
         seed: of what is drawn.
-        like: an earlier split (`Split.to_dict`); motions that it does not know teach, and where
-            none of its choosing motions is there, some of them choose. By unit, its units test.
+        like: facts of an earlier split (`Split.to_dict`, `Calibration.split`); motions that it
+            does not know teach, and where none of its choosing motions is there, some of them
+            choose. By unit, its units test.
         stratum: kinds of recordings of which every part should have some.
         learn: patterns of the names of what is learned from and chosen by; unless `test` says
             otherwise, all others test.
@@ -87,12 +89,13 @@ def _divided(
         return motion_of[id(recording)]
 
     if like is not None and "units" in like:
-        by, units = "unit", {*like["units"]["test"]} & {unit(r) for r in pool}
+        by, units = "unit", units or {*like["units"]["test"]} & {unit(r) for r in pool}
+    known = None if like is None else EarlierSplit(like).among(pool, labels[: len(pool)])
     if not isinstance(test, int | float):
         refuse_leaks([labels[: len(pool)], labels[len(pool) :]])
         tested = [r for r in given if not units or unit(r) in units]
-    elif like is not None and by == "motion":
-        pool, tested = parted(pool, motion, like["test"])
+    elif known is not None and by == "motion":
+        pool, tested = parted(pool, motion, known["test"])
     elif by == "motion" and not units and test and len(set(labels)) == 1:
         return cut_in_time(pool, PARTS)
     elif by == "unit":
@@ -105,8 +108,8 @@ def _divided(
     pool = [r for r in pool if unit(r) not in units]
     if units and not (pool and tested):
         raise no_such_units(units, every)
-    if like is not None and any(motion(r) in like["choose"] for r in pool):
-        found = _with_choosers(pool, tested, motion, like["choose"])
+    if known is not None and any(motion(r) in known["choose"] for r in pool):
+        found = _with_choosers(pool, tested, motion, known["choose"])
     else:
         found = _with_choice(pool, tested, motion, choose, rng, kind)
     return found if by == "motion" else replace(found, units=units_of(found.parts))
