@@ -14,6 +14,7 @@ from gapless.corrections.calibrated_split import split_for
 from gapless.corrections.correct_settings import CorrectSettings as CorrectSettings
 from gapless.corrections.corrected_world import CorrectedWorld
 from gapless.corrections.operator.sensor_predictor import with_sensors
+from gapless.corrections.payload_input import refuse_unstated
 from gapless.corrections.runtime.correction import Correction
 from gapless.corrections.shared_motors import numbers_of
 from gapless.corrections.training import TrainingSession, trainer_of
@@ -91,6 +92,7 @@ def correct(
     split = split_for(data, calibration)
     seconds = least_seconds(split)
     how = (settings or CorrectSettings()).suited_to(split, seconds, robot)
+    refuse_unstated(how.model_settings, split.test)
     training = _Training(robot, how, seconds, seed, checkpoint, restart, watch)
     final = Fold(split.learn, split.choose)
     found, world = training.trained(final, calibration)
