@@ -119,6 +119,18 @@ def test_measure_says_which_motions_taught(
             assert {*told["choose"]} == {f"new {n}" for n in split["choose"]}
 
 
+def test_what_nothing_chose_is_refused(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It says what to type, and --keep-anyway keeps it."""
+    assert main(command(data / "1", tmp_path / "cor", "--choose", "0")) != 0
+    told = " ".join(capsys.readouterr().err.split())
+    assert "no motion chooses" in told and "--keep-anyway" in told
+    assert not (tmp_path / "cor").exists()
+    assert main(command(data / "1", tmp_path / "cor", "--choose", "0", "--keep-anyway")) == 0
+    assert Correction.load(tmp_path / "cor").choose is None
+
+
 def test_measure_refuses_a_correction_of_another_world(
     data: Path, correction: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -156,7 +156,7 @@ def _transferred(args: Correct, job: _Job) -> Correction:
         choose=judged(split.choose, *worlds, args.horizon, motions["choose"]),
         test=judged(split.test, *worlds, args.horizon, motions["test"]),
     )
-    if found.choose and not found.choose.improved and not args.keep_anyway:
+    if not (found.choose and found.choose.improved) and not args.keep_anyway:
         raise CorrectionRefusedError(found)
     return found
 

@@ -21,7 +21,7 @@ from gapless.corrections.training import TrainingSession, trainer_of
 from gapless.corrections.training.enough_data import left_out, seconds_of
 from gapless.corrections.training.task import Task
 from gapless.corrections.training.untrained import contract_for, corrected_joints, untrained
-from gapless.errors import GaplessError
+from gapless.errors import DataError, GaplessError
 from gapless.identification.calibration import Calibration
 from gapless.learning.checkpoint import Checkpoint
 from gapless.measurement.judge import judged
@@ -34,9 +34,15 @@ from gapless.verdict import Verdict
 from gapless.worlds.mujoco_world import MujocoWorld
 from gapless.worlds.world import World
 
+UNJUDGED = (
+    "no motion chooses, so nothing says whether the correction helps; it is refused. Let some "
+    "motions choose (--choose above 0; in Python a split with choosing motions), or keep it "
+    "unjudged with --keep-anyway (keep_anyway=True)"
+)
+
 
 class CorrectionRefusedError(GaplessError):
-    """A correction that does not improve the choosing motions, or hardly acts in them.
+    """A correction that does not improve the choosing motions, hardly acts in them, or is unjudged.
 
     Attributes:
         correction: what was learned all the same.
@@ -44,6 +50,9 @@ class CorrectionRefusedError(GaplessError):
 
     def __init__(self, correction: Correction) -> None:
         self.correction = correction
+        if correction.choose is None:
+            super().__init__(f"{UNJUDGED} (the choosing motions could not be replayed)")
+            return
         if correction.why_faded:
             super().__init__(
                 f"the correction is {correction.why_faded}; it is refused. "
@@ -79,7 +88,8 @@ def correct(
             it found (`Calibration.recordings`).
         settings: what is learned, and how.
         seed: of the weights and the training.
-        keep_anyway: return a correction even where the choosing motions do not improve.
+        keep_anyway: return a correction even where the choosing motions do not improve, or where
+            nothing chooses.
         checkpoint: file that keeps progress; the same call resumes from it.
         restart: forget that progress.
         watch: told how far it is; see `gapless.corrections.training.trainer.TrainingProgress`.
@@ -87,9 +97,12 @@ def correct(
     Raises:
         CorrectionRefusedError: replays of the choosing motions are no better, or leave its
             envelope most of the time; it carries the correction.
+        DataError: nothing can choose, or what chooses or tests taught the calibration.
     """
     began = time.perf_counter()
     split = split_for(data, calibration)
+    if not split.folds and not keep_anyway:
+        raise DataError(UNJUDGED)
     seconds = least_seconds(split)
     how = (settings or CorrectSettings()).suited_to(split, seconds, robot)
     refuse_unstated(how.model_settings, split.test)
@@ -104,7 +117,7 @@ def correct(
         faded=faded,
         test=training.verdict(split.test, split.motions["test"], found, world)[0],
     )
-    useless = choose is not None and (not choose.improved or found.why_faded)
+    useless = choose is None or not choose.improved or found.why_faded
     if useless and not keep_anyway:
         raise CorrectionRefusedError(found)
     return found
