@@ -160,5 +160,5 @@ def _publish(run: Run) -> None:
         write_json(run.path / "ranges.json", ranges)
     program = resources.files("gapless.closing").joinpath("use.py.txt").read_text("utf-8")
     write_text_atomic(run.path / "use.py", program)
-    for file in run.path.glob(".*.progress"):  # nothing is left to go on with
+    for file in run.path.glob(".*.progress"):  # nothing is left to resume
         file.unlink()
