@@ -16,6 +16,7 @@ from test_page import Elements, data_of
 import gapless
 from closed_arm import HOSTILE
 from finished_loop import FELL, LENGTH, finished_loop
+from gapless.artifact import read_json, write_json
 from gapless.cli.main import main
 from gapless.cli.view_command import source_of
 from gapless.closing import Run
@@ -54,7 +55,16 @@ def test_the_answer_is_first_and_every_policy_has_its_row(text: str) -> None:
         row = re.search(rf"</span>{name} <span.*?</tr>", text)
         assert row is not None
         assert re.findall(r"<td>(.*?)</td>", row.group()) == cells.split()
-    assert "Robots fell" in text
+    assert "Robots fell" in text and "scores exactly" not in text
+
+
+def test_a_tuning_that_changed_nothing_says_so(folder: Path) -> None:
+    """Two curves that hide each other are no mistake of the page."""
+    told = read_json(folder / SUMMARY)
+    told["policies"]["policy_2"] = told["policies"]["policy_1"]
+    write_json(folder / SUMMARY, told)
+    text = page(LoopFolder.open(folder))
+    assert text.count("scores exactly") == 1 and "policy_2 scores exactly" in text
 
 
 def test_every_section_and_figure_has_its_place(text: str) -> None:

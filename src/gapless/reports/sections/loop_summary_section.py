@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 from gapless.reports.sections.loop_colours import loop_colours
@@ -27,5 +28,6 @@ def data(loop: LoopFolder) -> dict[str, Any]:
         "motion": loop.motion,
         "target": loop.target,
         "episodes": loop.facts.get("episodes"),
+        "same": [b for a, b in pairwise(loop.policies) if loop.policies[a] == loop.policies[b]],
         "fell": any((scores["survival"] or 0) < 1 for scores in loop.policies.values()),
     }
