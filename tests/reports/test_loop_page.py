@@ -52,7 +52,7 @@ def test_the_answer_is_first_and_every_policy_has_its_row(text: str) -> None:
     for title in ("survival", "success", "E_g-mpjpe", "E_mpjpe", "E_vel", "E_acc"):
         assert f"<th>{title}, " in text
     for name, cells in (("before", "75 75 200 100 1.5 -"), ("after", "100 100 66.7 33.3 1.5 -")):
-        row = re.search(rf"</span>{name} <span.*?</tr>", text)
+        row = re.search(rf"</span>{name}</span> <span.*?</tr>", text)
         assert row is not None
         assert re.findall(r"<td>(.*?)</td>", row.group()) == cells.split()
     assert "Robots fell" in text and "scores exactly" not in text
