@@ -98,6 +98,39 @@ def test_measure_shows_the_gap_that_is_left(
     assert "outside its envelope" in capsys.readouterr().out
 
 
+def test_measure_says_which_motions_taught(
+    data: Path, correction: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """So that nobody takes the figure for a held-out one, whatever recordings are called."""
+    split = Correction.load(correction).made_by["split"]
+    clips = {r.name: replace(r, name=f"new {r.name}") for r in Dataset.open(data / "1")}
+    options = ["--lock", *LOCKED, "--physics-step", "0.005", "--horizons", "0.5", "--no-causes"]
+    options += ["--correction", str(correction), "--json", str(tmp_path / "gap.json")]
+    for name, own in (("all", clips), ("test", split["test"])):
+        Dataset.from_recordings([clips[n] for n in own], robot="so101").save(tmp_path / name)
+        assert main(["measure", str(tmp_path / name), *options]) == 0
+        told = json.loads((tmp_path / "gap.json").read_text())["taught"]
+        assert ("not a held-out error" in " ".join(capsys.readouterr().out.split())) is bool(
+            told["note"]
+        )
+        assert bool(told["note"]) is (name == "all") and told["held_out"] == len(split["test"])
+        if name == "all":
+            assert {*told["learn"]} == {f"new {n}" for n in split["learn"]}
+            assert {*told["choose"]} == {f"new {n}" for n in split["choose"]}
+
+
+def test_what_nothing_chose_is_refused(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It says what to type, and --keep-anyway keeps it."""
+    assert main(command(data / "1", tmp_path / "cor", "--choose", "0")) != 0
+    told = " ".join(capsys.readouterr().err.split())
+    assert "no motion chooses" in told and "--keep-anyway" in told
+    assert not (tmp_path / "cor").exists()
+    assert main(command(data / "1", tmp_path / "cor", "--choose", "0", "--keep-anyway")) == 0
+    assert Correction.load(tmp_path / "cor").choose is None
+
+
 def test_measure_refuses_a_correction_of_another_world(
     data: Path, correction: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,9 +12,13 @@ import pytest
 import gapless
 from gapless.cli.main import main
 from gapless.closing import Run
+from gapless.identification import Calibration
+from gapless.identification.estimate import Estimate
+from gapless.parameters import parameters_of
 from gapless.policies import Policy
 from gapless.policies.mlp_weights import read_mlp
 from gapless.robots import Robot
+from gapless.tracking.varied_worlds import varied_world
 from pendulum import pendulum, swings
 from quick_trackers import TINY
 
@@ -78,6 +82,26 @@ def test_a_built_in_robot_is_held_as_in_its_training(tmp_path: Path) -> None:
     assert main(["finetune", str(tmp_path / "arm"), *asked, *SMALL]) == 0
 
 
+def test_simulators_are_drawn_within_the_intervals_of_a_run(
+    policy: Path, run: Path, tmp_path: Path
+) -> None:
+    """As many as were asked for, the same for the same seed; Python and command line alike."""
+    robot = Run.open(run).robot
+    kp = float(robot.joints.kp[0])
+    stiff = parameters_of(robot, "kp")
+    found = tuple(Estimate(p, 0.8 * kp, 0.05 * kp, True, False, (kp,)) for p in stiff)
+    Calibration(robot.name, found, np.eye(len(found))).save(run / "calibration.json")
+    (run / "identified.json").write_text('{"kept": true}')
+    asked = ["--run", str(run), "--out", str(tmp_path / "tuned"), "--vary", "3"]
+    assert main(["finetune", str(policy), *asked, *SMALL]) == 0
+    facts = json.loads((tmp_path / "tuned" / "training.json").read_text())
+    assert facts["settings"]["vary"] == 3
+    many = varied_world(Run.open(run).world(), 3)
+    assert facts["world"]["effects_hash"] == many.identity.effects_hash
+    drawn = [float(w.robot.joints.kp[0]) / kp for w in many.worlds]
+    assert len(set(drawn)) == 3 and all(0.7 < share < 0.9 for share in drawn)
+
+
 def test_another_motion_may_be_followed(policy: Path, run: Path, tmp_path: Path) -> None:
     """Of its own length."""
     other, out = swings(0.8, "other").save(tmp_path / "other.npz"), tmp_path / "tuned"
@@ -96,6 +120,8 @@ WRONG = {
     "motion": (["--run", "RUN", "--motion", "absent.npz"], "absent.npz does not exist"),
     "noise": (["--run", "RUN", "--noise", "-1"], "action_noise must not be below 0"),
     "exploration": (["--run", "RUN", "--exploration", "-1"], "noise must not be below 0"),
+    "intervals": (["--run", "RUN", "--vary", "3"], "--vary draws from the intervals of identified"),
+    "vary": (["--run", "RUN", "--vary", "-1"], "vary must not be below 0"),
     "environments": (["--run", "RUN", "--environments", "1"], "expected 1 or more"),
 }
 

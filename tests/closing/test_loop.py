@@ -142,6 +142,22 @@ def test_settings_follow_the_data(pair: Robot, waves: list[Recording]) -> None:
     assert suited(short).horizon == pytest.approx(0.3)
 
 
+def test_held_out_recordings_do_not_decide(
+    pair: Robot, waves: list[Recording], tmp_path: Path
+) -> None:
+    """The correction looks at the load that the others state; a silent one cannot test it."""
+    from gapless.robots import Payload
+
+    held, last = {"gripper": Payload(0.2)}, waves[-1].name
+    told = [
+        replace(w, conditions=replace(w.conditions, payloads=None if w.name == last else held))
+        for w in waves
+    ]
+    with pytest.raises(DataError, match=f"1 held-out recordings .{last}. do not say"):
+        close(told, pair, tmp_path / "run", settings=CloseSettings(test=(last,)))
+    assert not (tmp_path / "run").exists()
+
+
 def test_bad_input(pair: Robot, waves: list[Recording], run: Run, tmp_path: Path) -> None:
     """Folders that are something else, settings that do not exist, nothing to learn from."""
     with pytest.raises(ArtifactError, match="no run"):

@@ -15,7 +15,7 @@ from gapless.errors import ArtifactError, DataError, GaplessError
 from gapless.learning.checkpoint import Checkpoint
 from gapless.motions.excitation import multisine
 from gapless.progress import Progress
-from gapless.recordings import Recording, Split
+from gapless.recordings import Recording, Split, split_recordings
 from gapless.robots import Robot
 from gapless.worlds import MujocoWorld
 from gapless.worlds.record import record
@@ -75,6 +75,17 @@ def test_case_39_what_does_not_improve_is_refused(pair: Robot) -> None:
     chosen = caught.value.correction.choose
     assert chosen is not None and chosen.after >= chosen.before
     assert isinstance(correct(own, world, keep_anyway=True, settings=QUICK), Correction)
+
+
+def test_what_nothing_chose_is_refused(pair: Robot, waves: list[Recording]) -> None:
+    """Before the training: nothing would say whether it helps; it says what to type."""
+    for data in (Split.of(waves[:3]), split_recordings(waves, choose=0.0)):
+        with pytest.raises(DataError, match=r"no motion chooses.*--choose.*--keep-anyway"):
+            correct(data, pair, settings=QUICK)
+    kept = correct(Split.of(waves[:3]), pair, settings=QUICK, keep_anyway=True)
+    assert kept.choose is None
+    unjudged = str(CorrectionRefusedError(kept))
+    assert "no motion chooses" in unjudged and "could not be replayed" in unjudged
 
 
 def test_case_40_a_loss_that_is_no_number_stops_before_the_update(

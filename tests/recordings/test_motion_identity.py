@@ -15,7 +15,9 @@ from gapless.recordings.motion_identity import ALIKE, motions_of
 def commanding(name: str, target: np.ndarray, joint: str = "elbow") -> Recording:
     """A recording of these commands."""
     target = target[:, None]
-    return Recording(name, (joint,), 50.0, target * 0, target, np.ones_like(target, dtype=bool))
+    return Recording(
+        name, (joint,), 50.0, np.zeros_like(target), target, np.ones_like(target, dtype=bool)
+    )
 
 
 RAMP = np.linspace(0.0, 1.0, 50)
@@ -44,6 +46,38 @@ def test_a_recording_that_was_cut_short_is_of_the_same_motion() -> None:
     found = motions_of([commanding("a", RAMP), commanding("cut", RAMP[:30])])
     assert found == ["a", "a"]
     assert len(set(motions_of([commanding("a", RAMP), commanding("hold", RAMP[:3])]))) == 2
+
+
+def test_however_short_the_beginning_of_a_motion_is_of_it_where_it_moves() -> None:
+    """All it shows is in the longer one; of two that begin alike it is of one; they stay two."""
+    other = np.concatenate([RAMP[:20], np.full(30, RAMP[20])])
+    assert motions_of([commanding("a", RAMP), commanding("start", RAMP[:8])]) == ["a", "a"]
+    found = motions_of([commanding("start", RAMP[:8]), *map(commanding, "ab", (RAMP, other))])
+    assert len(set(found)) == 2 and found[0] in found[1:]
+
+
+def test_joints_are_compared_by_name() -> None:
+    """The order of columns says nothing about what was commanded."""
+    target = np.stack([RAMP, -RAMP], axis=1)
+    one = Recording(
+        "a", ("hip", "knee"), 50.0, target * 0, target, np.ones_like(target, dtype=bool)
+    )
+    turned = replace(one, name="b", joints=("knee", "hip"), target=target[:, ::-1])
+    swapped = replace(one, name="c", joints=("knee", "hip"))
+    assert motions_of([one, turned, swapped]) == ["a", "a", "c"]
+
+
+def test_commands_that_are_not_known_say_nothing() -> None:
+    """A NaN is no command of zero: the other samples decide; where there are none, the name."""
+    gone = np.isin(np.arange(50), [0, 7, 49])
+    holes = np.where(gone, np.nan, RAMP)
+    found = motions_of([*map(commanding, "abc", (RAMP, holes, np.where(gone, RAMP, 0.0)))])
+    assert found == ["a", "a", "c"]
+    nothing = np.full(50, np.nan)
+    found = motions_of([*map(commanding, "abc", (RAMP, nothing, nothing))])
+    assert found == ["a", "b", "c"]
+    halves = [np.where(np.arange(50) < 25, *pair) for pair in ((RAMP, np.nan), (np.nan, RAMP))]
+    assert motions_of([*map(commanding, "ab", halves)]) == ["a", "b"]
 
 
 def test_names_that_are_stated_count_too_and_other_joints_are_others() -> None:

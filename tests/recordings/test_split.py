@@ -113,6 +113,29 @@ def test_units_that_test_teach_nothing(many: list[Recording]) -> None:
         split_recordings([moving("a", 0), moving("b", 1, None)], by="unit")
 
 
+def test_a_split_by_unit_says_so(many: list[Recording]) -> None:
+    """Which units taught and which tested; a split by motion is written as it always was."""
+    split = split_recordings(many, by="unit", test=0.3, seed=1)
+    facts = split.to_dict()
+    tested = sorted({r.conditions.unit for r in split.test})
+    assert facts["by"] == "unit" and facts["units"]["test"] == tested
+    assert sorted([*facts["units"]["learn"], *tested]) == ["1", "2", "3"]
+    assert split.without_test().to_dict()["units"]["learn"] == facts["units"]["learn"]
+    assert list(split_recordings(many).to_dict()) == ["learn", "choose", "test", "choosing"]
+
+
+def test_a_split_by_unit_is_repeated(many: list[Recording]) -> None:
+    """Its units test again; a new unit teaches, and the same motions choose."""
+    before = split_recordings(many, by="unit", test=0.3, seed=1)
+    new = [moving(f"m{i}", i, "4") for i in range(12)]
+    again = split_recordings([*many, *new], like=before.to_dict(), seed=9)
+    assert again.units["test"] == before.units["test"]
+    assert set(again.units["learn"]) == {*before.units["learn"], "4"}
+    assert again.motions["choose"] == before.motions["choose"]
+    alone = split_recordings(new, like=before.to_dict())
+    assert not len(alone.test) and alone.motions["choose"] == before.motions["choose"]
+
+
 def test_leaks_are_found_by_what_was_commanded(many: list[Recording]) -> None:
     """Another name does not make another motion."""
     with pytest.raises(DataError, match=r"in two parts.*m4"):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from gapless.corrections import CorrectedWorld, Correction
 from gapless.errors import DataError
 from gapless.identification import Calibration, IdentifySettings, identify
 from gapless.motions.motion_frames import MotionFrames
@@ -80,15 +82,38 @@ def calibration() -> Calibration:
 def test_worlds_within_the_intervals(calibration: Calibration) -> None:
     """As far apart as what was identified is unsure, and no further."""
     robot = nominal_pair()
-    many = world_within(calibration, MujocoWorld(robot, physics_step=STEP), 40)
+    world = CorrectedWorld(MujocoWorld(robot, physics_step=STEP), calibration)
+    many = varied_world(world, 40)
     names = [f"kp/{joint}" for joint in robot.joints.names]
     drawn = np.array([w.robot.joints.kp for w in many.worlds])
     value = np.array([calibration.values[name] for name in names])
     std = np.array([e.std for e in calibration.estimates if e.name in names])
     assert (np.abs(drawn.mean(axis=0) - value) < std).all()
     assert (drawn.std(axis=0) > 0.5 * std).all() and (drawn.std(axis=0) < 2 * std).all()
-    again = world_within(calibration, MujocoWorld(robot, physics_step=STEP), 40)
-    assert again.identity == many.identity
+    low, high = np.array([calibration.ranges()[name] for name in names]).T
+    assert (drawn >= low).all() and (drawn <= high).all()
+    assert world_within(world, 40).identity == many.identity
+    assert world_within(world, 40, seed=1).identity != many.identity
+
+
+def test_corrections_stay_on_worlds_within_the_intervals(
+    calibration: Calibration, made: Callable[..., Correction]
+) -> None:
+    """They act in each of them, as they do in the identified one."""
+    nominal = MujocoWorld(nominal_pair(), physics_step=STEP)
+    plain = CorrectedWorld(nominal, calibration)
+    aligned = CorrectedWorld(nominal, calibration, [made(on=plain.world)])
+    home = nominal.home(3)
+    targets = np.tile(home.q[:, None] + 0.2, (1, 20, 1))
+    acted, bare = (varied_world(w, 3).rollout(home, targets).q[:, -1] for w in (aligned, plain))
+    assert (np.abs(acted - bare).max(axis=1) > 1e-3).all()
+    assert len(np.unique(acted[:, 0].round(9))) == 3
+
+
+def test_without_a_calibration_there_are_no_intervals() -> None:
+    """What to do is told."""
+    with pytest.raises(DataError, match=r"no intervals to vary within.*--world mujoco --vary"):
+        varied_world(CorrectedWorld(MujocoWorld(nominal_pair(), physics_step=STEP)), 3)
 
 
 def test_a_tracker_of_a_calibrated_robot_states_what_its_drives_are_told(

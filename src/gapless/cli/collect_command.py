@@ -103,7 +103,7 @@ def run(arguments: list[str]) -> int:
                 command=shlex.join(["gapless", "collect", *arguments]),
             )
     except KeyboardInterrupt:
-        text = "stopped; whole batches are kept. Run the same command again to go on"
+        text = "stopped; whole batches are kept. The same command again resumes"
         console(stderr=True).print(text)
         return 130
     figures = _figures(collection, speed.hours, time.perf_counter() - started)

@@ -11,7 +11,7 @@ from gapless.cli.split_option import Learning, beside, tell
 from gapless.cli.stopping import stoppable, stopped
 from gapless.cli.terminal import check_outputs, console, parse, progress, save_json
 from gapless.errors import DataError, GaplessError
-from gapless.recordings.splitting import unit
+from gapless.recordings.unit_names import unit
 
 if TYPE_CHECKING:
     from gapless.recordings import Dataset

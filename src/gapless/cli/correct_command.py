@@ -156,7 +156,7 @@ def _transferred(args: Correct, job: _Job) -> Correction:
         choose=judged(split.choose, *worlds, args.horizon, motions["choose"]),
         test=judged(split.test, *worlds, args.horizon, motions["test"]),
     )
-    if found.choose and not found.choose.improved and not args.keep_anyway:
+    if not (found.choose and found.choose.improved) and not args.keep_anyway:
         raise CorrectionRefusedError(found)
     return found
 
@@ -164,13 +164,16 @@ def _transferred(args: Correct, job: _Job) -> Correction:
 def _judges(args: Correct, dataset: Dataset) -> Split:
     """Motions that a transferred correction was not trained on: some choose, the others test."""
     from gapless.corrections import Correction
+    from gapless.recordings.earlier_split import EarlierSplit
     from gapless.recordings.splitting import judges
 
-    known = Correction.load(args.transfer or "").made_by.get("split", {}).get("learn", ())
-    unseen = dataset.select(lambda e: e.name not in known and not e.flags)
+    clips = dataset.select(lambda e: not e.flags)
     if args.units:
-        unseen = unseen.select(lambda e: e.conditions.unit in args.units)
-    if not len(unseen):
+        clips = clips.select(lambda e: e.conditions.unit in args.units)
+    facts = Correction.load(args.transfer or "").made_by.get("split")
+    before = EarlierSplit(facts) if facts else None
+    unseen = [r for r in clips if before is None or "learn" not in before.parts_of(r)]
+    if not unseen:
         raise DataError(
             f"{args.dataset} has no motion (of these units) that {args.transfer} was not trained "
             "on, so nothing can judge the transfer; give a dataset of other motions"

@@ -44,6 +44,9 @@ class Finetune(TrainingOptions):
     """What it follows; the motion beside the policy by default."""
     noise: float = 0.0
     """Added to targets at every step, rad, uniform: ASAP's baseline of action noise."""
+    vary: int = 0
+    """Simulators at once that differ: of a run, within the 95 % intervals of what was identified;
+    of --world, as in ASAP's Table VI. 0 is the one alone."""
     samples: float = 1.2e6
     """Control steps in all."""
     exploration: float = 0.1
@@ -60,13 +63,14 @@ def run(arguments: list[str]) -> int:
     from gapless.tracking.training import FINETUNED
 
     policy = Policy.load(args.policy)
-    world = _world(args, policy)
     how = replace(
         FINETUNED,
         environments=args.environments,
         action_noise=args.noise,
         noise=args.exploration,
+        vary=args.vary,
     ).with_samples(args.samples)
+    world = _world(args, policy)
     motion = _motion(args, world.robot)
     training = partial(finetune, policy, world, args.out, how, motion=motion)
     where = f" --run {args.run}" if args.run else f" --world {args.world}"
@@ -85,7 +89,14 @@ def _world(args: Finetune, policy: Policy) -> World:
     if args.stage not in STAGES:
         raise unknown("stage", args.stage, STAGES)
     worlds = Run.open(args.run).worlds()
-    return worlds.get(args.stage, list(worlds.values())[-1])
+    found = worlds.get(args.stage, list(worlds.values())[-1])
+    if args.vary and getattr(found, "calibration", None) is None:
+        raise GaplessError(
+            f"--vary draws from the intervals of identified parameters, and {args.run} has none "
+            "here: expected a run that kept them, and --stage identified or corrected. The nominal "
+            "simulator varies with --world mujoco"
+        )
+    return found
 
 
 def _robot(args: Finetune, policy: Policy) -> Robot:

@@ -15,8 +15,10 @@ from gapless.measurement import measure
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from gapless.cli.taught_note import Taught
     from gapless.corrections import CorrectedWorld
     from gapless.identification import Calibration
+    from gapless.recordings import Dataset
     from gapless.worlds import MujocoWorld
     from gapless.worlds.world import World
 
@@ -87,6 +89,11 @@ def run(arguments: list[str]) -> int:
         )
     console().print(gap)
     figures = gap.to_dict()
+    if calibration is not None or args.correction:
+        taught = _taught(args, dataset, calibration)
+        figures["taught"] = taught.to_dict()
+        if taught.note:
+            console().print(f"note: {taught.note}", markup=False)
     if isinstance(world, CorrectedWorld):
         console().print(*_usage(world))
         figures["corrections"] = usage_figures(world)
@@ -108,6 +115,16 @@ def _corrected(
 
     world = CorrectedWorld(nominal, calibration, [Correction.load(f) for f in folders])
     return world if folders else world.world  # causes are tried in a plain world
+
+
+def _taught(args: Measure, dataset: Dataset, calibration: Calibration | None) -> Taught:
+    """What the recordings that are measured did for what is measured."""
+    from gapless.cli.taught_note import Taught
+    from gapless.corrections import Correction
+
+    shown = dataset.select(lambda e: args.include_flagged or not e.flags)
+    splits = [Correction.load(folder).made_by.get("split", {}) for folder in args.correction]
+    return Taught.of(shown, [{} if calibration is None else calibration.split, *splits])
 
 
 def _usage(world: CorrectedWorld) -> Iterator[RenderableType]:

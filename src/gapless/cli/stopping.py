@@ -1,4 +1,4 @@
-"""Long work that may be stopped: SIGTERM ends it as Ctrl-C does, and says how to go on."""
+"""Long work that may be stopped: SIGTERM ends it as Ctrl-C does, and says how it resumes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def stoppable() -> Iterator[None]:
 
 
 def stopped(stop: KeyboardInterrupt, kept: bool) -> int:
-    """Say how to go on; gives the exit code."""
+    """Say how it resumes; gives the exit code."""
     text = "the same command again resumes" if kept else "nothing was finished yet"
     console(stderr=True).print(f"stopped; {text}")
     return 143 if isinstance(stop, Terminated) else 130

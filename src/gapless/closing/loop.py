@@ -14,7 +14,8 @@ from gapless.closing.close_settings import CloseSettings
 from gapless.closing.run import Run
 from gapless.closing.stage import METRIC, Stage
 from gapless.closing.steps import Steps
-from gapless.corrections.correcting import fingerprint
+from gapless.corrections.correcting import fingerprint, least_seconds
+from gapless.corrections.payload_input import refuse_unstated
 from gapless.progress import Progress, Watch
 from gapless.recordings.checks import check_dataset
 from gapless.recordings.recording import Recording, Recordings
@@ -50,15 +51,18 @@ def close(
     watch(Progress("check"))
     every = list(dataset)
     recordings = usable(every)
-    how = (settings or CloseSettings()).suited_to(recordings, robot)
+    asked = settings or CloseSettings()
     split = split_recordings(
         recordings,
-        test=how.test,
-        choose=how.choose,
-        units=how.units,
-        seed=how.seed,
-        learn=how.learn,
+        test=asked.test,
+        choose=asked.choose,
+        units=asked.units,
+        seed=asked.seed,
+        learn=asked.learn,
     )
+    how = asked.suited_to([*split.learn, *split.choose], robot)  # what tests decides nothing
+    correction = how.correction.suited_to(split, least_seconds(split), robot)
+    refuse_unstated(correction.model_settings, split.test)
     notes = [*_left_out(every, recordings), *split.notes, *_doubts(split)]
     notes += missing_notes(robot.notes)
     facts = _facts(dataset, recordings, robot, how, split, notes)
@@ -156,5 +160,5 @@ def _publish(run: Run) -> None:
         write_json(run.path / "ranges.json", ranges)
     program = resources.files("gapless.closing").joinpath("use.py.txt").read_text("utf-8")
     write_text_atomic(run.path / "use.py", program)
-    for file in run.path.glob(".*.progress"):  # nothing is left to go on with
+    for file in run.path.glob(".*.progress"):  # nothing is left to resume
         file.unlink()

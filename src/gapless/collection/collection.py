@@ -82,7 +82,7 @@ class Collection:
         path = Path(path)
         if (path / UNFINISHED).is_file() and not (path / FILE).is_file():
             raise FormatError(
-                f"{path} is not finished; run the same gapless collect command again to go on"
+                f"{path} is not finished; the same gapless collect command again resumes"
             )
         facts = artifact.read_json(path / FILE)
         if not isinstance(facts, dict) or any(name not in facts for name in _FIELDS):

@@ -136,7 +136,7 @@ class _Kept:
         if differing:
             raise ArtifactError(
                 f"{path} is the progress of another comparison: {', '.join(differing)} differ. "
-                "Ask the same again to go on, or pass --restart to start over"
+                "Asked as before, it resumes; --restart starts over"
             )
         return dict(data["scores"])
 

@@ -51,12 +51,13 @@ class CorrectSettings:
         """The same with a model that fits what the recordings state, and how many they are.
 
         Args:
-            split: the recordings; what was asked for comes before what they suggest.
+            split: the recordings, of which those that teach and choose count; what was asked for
+                comes before what they suggest.
             seconds: of data that every training has.
             robot: nominal: its motors say which joints may share a network.
         """
-        every = chain(split.learn, split.choose, split.test)
-        model = payload_inputs(self.model, every, self.payload) | self.model_settings
+        seen = chain(split.learn, split.choose)
+        model = payload_inputs(self.model, seen, self.payload) | self.model_settings
         nominal = robot if isinstance(robot, Robot) else robot.robot
         joints = corrected_joints(nominal, self.joints)
         return replace(self, model_settings=with_numbers(model, nominal, len(joints), seconds))

@@ -31,6 +31,9 @@ class CorrectedWorld:
         calibration: parameters that patch it; None leaves them.
         corrections: each on top of those before it, as worlds within worlds would be.
 
+    Attributes:
+        calibration: of the world underneath; None without one, and for a variant (`on`).
+
     Example:
         aligned = CorrectedWorld(MujocoWorld(robot), calibration, [correction])
         gap = measure(test, aligned)
@@ -43,6 +46,7 @@ class CorrectedWorld:
         corrections: Sequence[Correction] = (),
     ) -> None:
         self._world = world if calibration is None else _calibrated(world, calibration)
+        self.calibration, self._nominal = calibration, world
         self.corrections = tuple(corrections)
         for i, correction in enumerate(self.corrections):
             # A later one may have been trained beside the earlier ones, or on top of them.
@@ -111,7 +115,12 @@ class CorrectedWorld:
         """
         other = copy.copy(self)
         other._world, other._state, other._twin, other._applied = world, None, None, []
+        other.calibration, other._nominal = None, world
         return other
+
+    def calibrated_as(self, calibration: Calibration) -> CorrectedWorld:
+        """The same corrections on the nominal world with other parameters: robots like this one."""
+        return self.on(_calibrated(self._nominal, calibration))
 
     def home(self, environments: int = 1) -> State:
         """The default pose at rest; on a floor, standing."""

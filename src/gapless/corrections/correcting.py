@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from gapless.artifact import provenance, version
+from gapless.corrections.calibrated_split import split_for
 from gapless.corrections.correct_settings import CorrectSettings as CorrectSettings
 from gapless.corrections.corrected_world import CorrectedWorld
 from gapless.corrections.operator.sensor_predictor import with_sensors
+from gapless.corrections.payload_input import refuse_unstated
 from gapless.corrections.runtime.correction import Correction
 from gapless.corrections.shared_motors import numbers_of
 from gapless.corrections.training import TrainingSession, trainer_of
@@ -24,17 +26,23 @@ from gapless.identification.calibration import Calibration
 from gapless.learning.checkpoint import Checkpoint
 from gapless.measurement.judge import judged
 from gapless.progress import Watch
+from gapless.recordings.earlier_split import remembered
 from gapless.recordings.recording import Recordings
-from gapless.recordings.split import PARTS, Fold, Split
-from gapless.recordings.splitting import as_split, split_recordings
+from gapless.recordings.split import Fold, Split
 from gapless.robots import Robot
 from gapless.verdict import Verdict
 from gapless.worlds.mujoco_world import MujocoWorld
 from gapless.worlds.world import World
 
+UNJUDGED = (
+    "no motion chooses, so nothing says whether the correction helps; it is refused. Let some "
+    "motions choose (--choose above 0; in Python a split with choosing motions), or keep it "
+    "unjudged with --keep-anyway (keep_anyway=True)"
+)
+
 
 class CorrectionRefusedError(GaplessError):
-    """A correction that does not improve the choosing motions, or hardly acts in them.
+    """A correction that does not improve the choosing motions, hardly acts in them, or is unjudged.
 
     Attributes:
         correction: what was learned all the same.
@@ -42,6 +50,9 @@ class CorrectionRefusedError(GaplessError):
 
     def __init__(self, correction: Correction) -> None:
         self.correction = correction
+        if correction.choose is None:
+            super().__init__(f"{UNJUDGED} (the choosing motions could not be replayed)")
+            return
         if correction.why_faded:
             super().__init__(
                 f"the correction is {correction.why_faded}; it is refused. "
@@ -77,7 +88,8 @@ def correct(
             it found (`Calibration.recordings`).
         settings: what is learned, and how.
         seed: of the weights and the training.
-        keep_anyway: return a correction even where the choosing motions do not improve.
+        keep_anyway: return a correction even where the choosing motions do not improve, or where
+            nothing chooses.
         checkpoint: file that keeps progress; the same call resumes from it.
         restart: forget that progress.
         watch: told how far it is; see `gapless.corrections.training.trainer.TrainingProgress`.
@@ -85,11 +97,15 @@ def correct(
     Raises:
         CorrectionRefusedError: replays of the choosing motions are no better, or leave its
             envelope most of the time; it carries the correction.
+        DataError: nothing can choose, or what chooses or tests taught the calibration.
     """
     began = time.perf_counter()
     split = split_for(data, calibration)
+    if not split.folds and not keep_anyway:
+        raise DataError(UNJUDGED)
     seconds = least_seconds(split)
     how = (settings or CorrectSettings()).suited_to(split, seconds, robot)
+    refuse_unstated(how.model_settings, split.test)
     training = _Training(robot, how, seconds, seed, checkpoint, restart, watch)
     final = Fold(split.learn, split.choose)
     found, world = training.trained(final, calibration)
@@ -101,36 +117,10 @@ def correct(
         faded=faded,
         test=training.verdict(split.test, split.motions["test"], found, world)[0],
     )
-    useless = choose is not None and (not choose.improved or found.why_faded)
+    useless = choose is None or not choose.improved or found.why_faded
     if useless and not keep_anyway:
         raise CorrectionRefusedError(found)
     return found
-
-
-def split_for(data: Split | Recordings, calibration: Calibration | None) -> Split:
-    """The split of a correction: what a calibration was fitted to neither chooses nor tests.
-
-    Nor does what chose the calibration test. A split that agrees in both is as clean as it was made
-    (by unit, motions recur on the units that test).
-    """
-    if calibration is None:
-        return as_split(data)
-    if not calibration.split:
-        return as_split(data).each(calibration.recordings)
-    split = data if isinstance(data, Split) else split_recordings(data, like=calibration.split)
-    fitted, chose = (set(calibration.split[part]) for part in PARTS[:2])
-    named = [set(split.motions[part]) for part in PARTS]
-    wrong = (fitted & (named[1] | named[2])) | (chose & named[2])
-    if named[:2] == [fitted, chose]:
-        wrong = set()
-    folds = (calibration.base or calibration).folds
-    if wrong or (split.cross_validated and len(folds) != len(split.folds)):
-        some = ", ".join(sorted(wrong or fitted)[:3])
-        raise DataError(
-            f"the calibration was fitted to or chosen by motions that would choose or test here "
-            f"({some}); give both the same split, or identify again with motions left over"
-        )
-    return split.each(calibration.recordings)
 
 
 @dataclass(frozen=True)
@@ -244,7 +234,7 @@ def _made_by(how: CorrectSettings, split: Split, seed: int, began: float) -> dic
         **provenance(),
         **asdict(how),
         "seed": seed,
-        "split": split.to_dict(),
+        "split": remembered(split),
         "seconds_of_data": round(sum(r.duration for r in split.learn), 1),
         "seconds": round(time.perf_counter() - began, 1),
     }

@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING
 from gapless.errors import DataError
 from gapless.identification.sign_conventions import with_signs
 from gapless.measurement.judge import without_loads
+from gapless.recordings.command_print import TURNED
 from gapless.recordings.conditions import Conditions
 from gapless.recordings.dataset import Dataset
 from gapless.recordings.recording import Recording, Recordings
 
 if TYPE_CHECKING:
     from gapless.identification.calibration import Calibration
-
-TURNED = "turned_joints"
-"""Where a recording's provenance names the joints that are turned already: never turn twice."""
 
 
 def calibrated_recordings(

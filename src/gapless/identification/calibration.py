@@ -69,8 +69,12 @@ class Calibration(PrintsAsTables):
             object.__setattr__(self, "loaded", on_top)
 
     @property
-    def split(self) -> dict[str, list[str]]:
-        """Which motions it learned from, was chosen by and tested on; {} where it was not split."""
+    def split(self) -> dict[str, Any]:
+        """Which motions it learned from, was chosen by and tested on; {} where it was not split.
+
+        With what they commanded, by which they are known again under other names (see
+        `gapless.recordings.earlier_split`).
+        """
         return (self.base or self).made_by.get("split", {})
 
     @property

@@ -20,6 +20,7 @@ from gapless.identification.plans.ladder import AUTO, Ladder
 from gapless.identification.plans.two_stage import is_loaded, one_stage, two_stage
 from gapless.identification.settings import IdentifySettings
 from gapless.progress import Watch
+from gapless.recordings.earlier_split import remembered
 from gapless.recordings.recording import Recording, Recordings
 from gapless.recordings.split import Split
 from gapless.recordings.splitting import as_split
@@ -139,6 +140,7 @@ def identify(
             "(--set actuators), or another plan with 'auto'"
         )
     split = as_split(data, stratum=question.is_loaded)
+    facts = remembered(split)  # before signs are turned: as later logs will have them
     fitter = Fitter(robot, settings or IdentifySettings(), FitCheckpoint(checkpoint), watch)
     if not question.climbs:
         fitter.refuse_unknown_settings(question.names)
@@ -153,7 +155,7 @@ def identify(
     else:
         found = replace(question.answer(fitter, split.learn), signs=signs)
     found = _judged(found, split, fitter, question)
-    found = replace(found, made_by=_made_by(found, question, split, fitter.settings, began))
+    found = replace(found, made_by=_made_by(found, question, facts, fitter.settings, began))
     chosen = [c.choose for c in (found, found.loaded) if c is not None and c.choose]
     if not all(verdict.improved for verdict in chosen) and not keep_anyway:
         raise CalibrationRefusedError(found)
@@ -196,7 +198,11 @@ def _judged(found: Calibration, split: Split, fitter: Fitter, question: _Questio
 
 
 def _made_by(
-    found: Calibration, question: _Question, split: Split, settings: IdentifySettings, began: float
+    found: Calibration,
+    question: _Question,
+    split: dict[str, Any],
+    settings: IdentifySettings,
+    began: float,
 ) -> dict[str, Any]:
     parameters = question.parameters
     return {
@@ -206,6 +212,6 @@ def _made_by(
         "parameters": [parameters] if isinstance(parameters, str) else list(parameters),
         "optimiser": settings.optimiser,
         "horizon": settings.horizon,
-        "split": split.to_dict(),
+        "split": split,
         "seconds": round(time.perf_counter() - began, 1),
     }

@@ -32,7 +32,7 @@ class Checkpoint:
             self.clear()
 
     def load(self) -> tuple[dict[str, np.ndarray], dict[str, Any]] | None:
-        """Arrays and facts of the last time, or None where there is nothing to go on from."""
+        """Arrays and facts of the last time, or None where there is nothing to resume."""
         if self.path is None or not self.path.exists():
             return None
         try:
@@ -48,7 +48,7 @@ class Checkpoint:
         if differing:
             raise ArtifactError(
                 f"{self.path} is the progress of another training: {'; '.join(differing[:4])}. "
-                "Ask the same again to go on, or pass --restart to start over"
+                "Asked as before, it resumes; --restart starts over"
             )
         return arrays, facts
 

@@ -52,7 +52,7 @@ def parameters_of(
     """The parameters that names stand for.
 
     Args:
-        robot: gives joints, links and nominal figures.
+        robot: gives joints, links and nominal values.
         names: sets (`SETS`), kinds ("kp" is one number for each driven joint or moving link), or
             kinds with a place: a joint or link, a group of them, "all" (one number for all).
             An ending "@sides" gives left and right one number, "@motors" joints with the same
@@ -179,7 +179,7 @@ def _motor(robot: Robot, kind: Kind, joint: str) -> tuple[float, ...]:
 def _shared(
     robot: Robot, effects: Effects, kind: Kind, places: tuple[str, ...], name: str
 ) -> Parameter:
-    """One number for these places: their common value, or a factor where their figures differ."""
+    """One number for these places: their common value, or a factor where their values differ."""
     own = np.array([kind.nominal(robot, effects, p) for p in places])
     sizes = zip(places, own, strict=True)
     spread, lower, upper = np.array(
@@ -210,6 +210,6 @@ def _shared(
 def _refuse_without_place(kind: Kind, name: str, own: np.ndarray, spread: np.ndarray) -> None:
     if not (np.isfinite(own).all() and (spread > 0).all()):
         raise GaplessError(
-            f"{name} has no place in this model: its figure there is {own.tolist()} {kind.unit}, "
+            f"{name} has no place in this model: its value there is {own.tolist()} {kind.unit}, "
             f"which cannot be varied; state a {kind.name} in the robot, or leave it out"
         )

@@ -21,6 +21,9 @@ ALIKE = 0.02
 OVERLAP = 0.5
 """A recording that was cut short is of the same motion if it has this share of the samples."""
 
+MOVED = 0.1
+"""Or if it moves a joint by this (rad): a shorter hold may be the beginning of any motion."""
+
 GLANCES = 16
 """Samples at which all commands are compared first; only pairs alike there are compared whole."""
 
@@ -30,7 +33,8 @@ def motions_of(recordings: Recordings) -> list[str]:
 
     A motion is what was commanded. Recordings are of one motion where every two of them have
     commands within ALIKE of each other at every sample (complete linkage), or where they state one
-    name. The targets of a policy never repeat: there the policy and what it was asked to do count.
+    name. The beginning of a motion is of it, where it is half of it or moves. The targets of a
+    policy never repeat: there the policy and what it was asked to do count.
     """
     return motions_asked([Asked.by(recording) for recording in recordings])
 
@@ -48,7 +52,13 @@ def motions_asked(asked: Sequence[Asked]) -> list[str]:
 
 @dataclass(frozen=True)
 class Asked:
-    """What a recording is called, and what it commands; None where a policy decided that."""
+    """What a recording is called, and what it commands.
+
+    Attributes:
+        stated: its name; of a policy, which one and what it was asked to do.
+        joints: names, sorted: recordings may differ in the order of their columns.
+        command: (T, J) rad, NaN where it is not known; None where a policy decided, or nothing is.
+    """
 
     stated: str
     joints: tuple[str, ...]
@@ -58,9 +68,11 @@ class Asked:
     def by(cls, recording: Recording) -> Asked:
         """Of a recording; single precision is plenty to compare commands."""
         name, policy, target = recording.name, recording.conditions.policy, recording.target
-        if policy or target is None:
-            return cls(f"{policy}: {name}" if policy else name, recording.joints, None)
-        return cls(name, recording.joints, np.nan_to_num(target).astype(np.float32))
+        joints = tuple(sorted(recording.joints))
+        if policy or target is None or not np.isfinite(target).any():
+            return cls(f"{policy}: {name}" if policy else name, joints, None)
+        ordered = target[:, [recording.joints.index(j) for j in joints]]
+        return cls(name, joints, np.where(np.isfinite(ordered), ordered, np.nan).astype(np.float32))
 
 
 def _same_commands(asked: Sequence[Asked]) -> Iterator[tuple[int, int]]:
@@ -95,6 +107,9 @@ def _near(commands: list[np.ndarray]) -> np.ndarray:
     shortest = min(len(c) for c in commands)
     at = np.linspace(0, shortest - 1, GLANCES).round().astype(int)
     glances = np.array([c[at].ravel() for c in commands])
+    glances = glances[:, np.isfinite(glances).all(axis=0)]
+    if not glances.size:  # no command is known in all of them: nothing is told apart at a glance
+        return np.zeros(len(commands), int)
     pairs = KDTree(glances).query_pairs(ALIKE * (1 + 1e-9), p=np.inf, output_type="ndarray")
     return _components([tuple(p) for p in pairs], len(commands))
 
@@ -102,9 +117,28 @@ def _near(commands: list[np.ndarray]) -> np.ndarray:
 def _apart(one: np.ndarray, other: np.ndarray) -> float:
     """Largest distance between two commands over the samples that both have, rad."""
     both = min(len(one), len(other))
-    if both < OVERLAP * max(len(one), len(other)):
+    return apart(one[:both], other[:both], both / max(len(one), len(other)))
+
+
+def apart(one: np.ndarray, other: np.ndarray, share: float) -> float:
+    """Largest distance between commands at the same moments, rad; infinite where they say nothing.
+
+    Args:
+        one: (n, J), NaN where it is not known.
+        other: the same of another recording.
+        share: of the longer recording that these moments are taken from.
+    """
+    distance = np.abs(one - other)
+    known = np.isfinite(distance)
+    if not known.any() or (share < OVERLAP and not _moves(np.where(known, one, np.nan))):
         return np.inf
-    return float(np.abs(one[:both] - other[:both]).max(initial=0.0))
+    return float(distance[known].max())
+
+
+def _moves(command: np.ndarray) -> bool:
+    """Whether a joint is sent further than MOVED."""
+    seen = command[:, np.isfinite(command).any(axis=0)]
+    return bool((np.nanmax(seen, axis=0) - np.nanmin(seen, axis=0) > MOVED).any())
 
 
 def _components(pairs: Sequence[tuple[int, int]], count: int) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gapless.errors import DataError
@@ -36,6 +36,7 @@ class Split:
             which chooses for what was learned from the others; none where nothing can choose.
         motions: part -> its motions.
         notes: what people should know about it.
+        units: part -> its units, where units are held out instead of motions; else empty.
     """
 
     learn: Recordings
@@ -44,6 +45,7 @@ class Split:
     folds: tuple[Fold, ...]
     motions: Mapping[str, tuple[str, ...]]
     notes: tuple[str, ...] = ()
+    units: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, learn: Recordings, choose: Recordings = (), test: Recordings = ()) -> Split:
@@ -60,9 +62,15 @@ class Split:
         """Whether the learning motions choose in turn."""
         return len(self.folds) > 1
 
+    @property
+    def parts(self) -> dict[str, Recordings]:
+        """The recordings by the names of their parts."""
+        return dict(zip(PARTS, (self.learn, self.choose, self.test), strict=True))
+
     def without_test(self) -> Split:
         """The same with nothing to report on: what a method may see."""
-        return replace(self, test=(), motions={**self.motions, "test": ()})
+        units = {**self.units, "test": ()} if self.units else {}
+        return replace(self, test=(), motions={**self.motions, "test": ()}, units=units)
 
     def each(self, change: Callable[[Recordings], Recordings]) -> Split:
         """The same with the recordings of every part changed."""
@@ -75,10 +83,12 @@ class Split:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Which motion did what, as plain JSON types."""
+        """Which motion, and where it is by unit which unit, did what, as plain JSON types."""
         choosing = "cross-validation" if self.cross_validated else "motions"
         named = {part: list(self.motions[part]) for part in PARTS}
-        return {**named, "choosing": choosing if self.folds else "none"}
+        units = {part: list(own) for part, own in self.units.items()}
+        held_out = {"by": "unit", "units": units} if units else {}
+        return {**named, "choosing": choosing if self.folds else "none", **held_out}
 
 
 def refuse_leaks(labels: Sequence[Sequence[str]]) -> None:

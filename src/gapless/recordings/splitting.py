@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from gapless.errors import DataError, unknown
+from gapless.recordings.earlier_split import EarlierSplit
 from gapless.recordings.motion_identity import motions_of
 from gapless.recordings.named_parts import named_parts
 from gapless.recordings.recording import Recording, Recordings
@@ -21,6 +22,7 @@ from gapless.recordings.split import (
     motions_of_parts,
     refuse_leaks,
 )
+from gapless.recordings.unit_names import no_such_units, require_units, unit, units_of
 
 ENOUGH = 4
 """Motions besides the test ones from which on some only choose; fewer are cross-validated."""
@@ -40,7 +42,7 @@ def split_recordings(
     choose: float = SHARE,
     units: Collection[str] = (),
     seed: int = 0,
-    like: Mapping[str, Collection[str]] | None = None,
+    like: Mapping[str, Any] | None = None,
     stratum: Stratum | None = None,
     learn: Sequence[str] = (),
 ) -> Split:
@@ -54,8 +56,9 @@ def split_recordings(
         choose: share of the other motions that choose; 0 leaves nothing to choose by.
         units: test only on these units, and learn and choose only on the others.
         seed: of what is drawn.
-        like: part -> motions of an earlier split; motions that it does not know teach, and where
-            none of its choosing motions is there, some of them choose.
+        like: facts of an earlier split (`Split.to_dict`, `Calibration.split`); motions that it
+            does not know teach, and where none of its choosing motions is there, some of them
+            choose. By unit, its units test.
         stratum: kinds of recordings of which every part should have some.
         learn: patterns of the names of what is learned from and chosen by; unless `test` says
             otherwise, all others test.
@@ -72,7 +75,7 @@ def _divided(
     choose: float,
     units: Collection[str],
     seed: int,
-    like: Mapping[str, Collection[str]] | None,
+    like: Mapping[str, Any] | None,
     stratum: Stratum | None,
 ) -> Split:
     refuse_wrong_shares(by, choose, test)
@@ -85,26 +88,31 @@ def _divided(
     def motion(recording: Recording) -> str:
         return motion_of[id(recording)]
 
+    if like is not None and "units" in like:
+        by, units = "unit", units or {*like["units"]["test"]} & {unit(r) for r in pool}
+    known = None if like is None else EarlierSplit(like).among(pool, labels[: len(pool)])
     if not isinstance(test, int | float):
         refuse_leaks([labels[: len(pool)], labels[len(pool) :]])
         tested = [r for r in given if not units or unit(r) in units]
-    elif like is not None:
-        pool, tested = parted(pool, motion, like["test"])
+    elif known is not None and by == "motion":
+        pool, tested = parted(pool, motion, known["test"])
     elif by == "motion" and not units and test and len(set(labels)) == 1:
         return cut_in_time(pool, PARTS)
     elif by == "unit":
-        _require_units(pool)
-        units = units or drawn(pool, unit, test, rng, kind)
+        require_units(pool)
+        units = units if units or like else drawn(pool, unit, test, rng, kind)
         tested = [r for r in pool if unit(r) in units]
     else:
         pool, tested = parted(pool, motion, drawn(pool, motion, test, rng, kind))
         tested = [r for r in tested if not units or unit(r) in units]
     pool = [r for r in pool if unit(r) not in units]
     if units and not (pool and tested):
-        raise _no_such_units(units, every)
-    if like is not None and any(motion(r) in like["choose"] for r in pool):
-        return _with_choosers(pool, tested, motion, like["choose"])
-    return _with_choice(pool, tested, motion, choose, rng, kind)
+        raise no_such_units(units, every)
+    if known is not None and any(motion(r) in known["choose"] for r in pool):
+        found = _with_choosers(pool, tested, motion, known["choose"])
+    else:
+        found = _with_choice(pool, tested, motion, choose, rng, kind)
+    return found if by == "motion" else replace(found, units=units_of(found.parts))
 
 
 def as_split(data: Split | Recordings, stratum: Stratum | None = None) -> Split:
@@ -225,25 +233,3 @@ def usable(recordings: Recordings) -> list[Recording]:
     if not found:
         raise DataError(f"none of {len(recordings)} recordings can be used; see gapless check")
     return found
-
-
-def unit(recording: Recording) -> str:
-    """The individual robot."""
-    return recording.conditions.unit or "unknown"
-
-
-def _require_units(recordings: Sequence[Recording]) -> None:
-    silent = sum(r.conditions.unit is None for r in recordings)
-    if silent:
-        raise DataError(
-            f"{silent} of {len(recordings)} recordings do not say their unit, so a split by unit "
-            "could leak; split by motion, or import with the unit stated (--unit)"
-        )
-
-
-def _no_such_units(units: Collection[str], recordings: Recordings) -> DataError:
-    known = sorted({unit(r) for r in recordings})
-    return DataError(
-        f"units {', '.join(sorted(units))} leave nothing to learn from or to test on; the "
-        f"recordings are of units {', '.join(known)}"
-    )

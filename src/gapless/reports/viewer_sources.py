@@ -120,7 +120,7 @@ def stored(run: Run) -> list[SideBySide]:
     if not clips:
         data = run.facts.get("data", {}).get("path") or "DATA"
         raise ArtifactError(
-            f"{run.path} has no replays yet ({REPLAYS}): go on with gapless close {data} --out "
+            f"{run.path} has no replays yet ({REPLAYS}): resume with gapless close {data} --out "
             f"{run.path}, or look at the recordings themselves: gapless view {data}"
         )
     return clips

@@ -85,7 +85,7 @@ def wrong_floor(section: Any) -> Iterator[str]:
         return
     unknown = [key for key in section if key not in FLOOR]
     yield from (
-        f"floor: unknown figure {key!r}.{nearest(key, FLOOR)} Known: {', '.join(FLOOR)}"
+        f"floor: unknown parameter {key!r}.{nearest(key, FLOOR)} Known: {', '.join(FLOOR)}"
         for key in unknown
     )
     if not unknown and all(type(v) in (int, float) for v in section.values()):

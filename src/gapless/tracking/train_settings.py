@@ -27,7 +27,8 @@ class TrainSettings:
         sensor_noise: share of ASAP's noise of what is seen; 0 is none.
         action_noise: rad, uniform within plus and minus, added to targets.
         push: speed given to the base at once, m/s.
-        vary: simulators that differ as in Table VI of ASAP; 0 is none, else how many.
+        vary: how many simulators that differ; 0 is the one alone. Calibrated ones differ within
+            the 95 % intervals of their parameters, nominal ones as in Table VI of ASAP.
         distance: of any body from its reference at which an episode ends, to begin with, m.
         penalties: share of the penalties that counts, to begin with.
         tightening: how fast the termination tightens; see `Curricula.speed`.

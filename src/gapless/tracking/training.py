@@ -140,6 +140,7 @@ def finetune(
         world: to train in; the policy runs without its corrections afterwards.
         out: folder of the new policy.
         settings: of the training; the critic begins anew, and warms up before the policy moves.
+            With `vary`, in so many simulators like this one at once.
         motion: what it follows; the one beside the policy by default.
         seed: of everything drawn.
         checkpoint: file that a stopped training resumes from.
@@ -148,6 +149,7 @@ def finetune(
         watch: told how far it is.
     """
     settings = settings or FINETUNED
+    world = varied_world(world, settings.vary, seed) if settings.vary else world
     world = world.at_rate(policy.contract.rate)
     frames = MotionFrames.of(motion or followed(policy, world.robot), world.robot, world.rate)
     begun = read_mlp(policy.network.path)

@@ -8,7 +8,6 @@ import numpy as np
 
 from gapless.corrections import CorrectedWorld
 from gapless.errors import DataError
-from gapless.identification import Calibration
 from gapless.robots import Robot
 from gapless.worlds.engine_world import EngineWorld
 from gapless.worlds.mixed_world import MixedWorld
@@ -19,9 +18,14 @@ FRICTION, STIFFNESS, DELAY = (0.2, 1.1), (0.925, 1.05), (0.02, 0.04)
 
 
 def varied_world(world: World, count: int, seed: int = 0) -> MixedWorld:
-    """Worlds that differ in floor friction, stiffness and delay, as in ASAP's Table VI."""
+    """Worlds like one: within the intervals of its calibration, or as in ASAP's Table VI.
+
+    Table VI has other floor friction, stiffness and delay than the nominal simulator.
+    """
+    if isinstance(world, CorrectedWorld):
+        return world_within(world, count, seed)
     if not isinstance(world, EngineWorld):
-        raise DataError("only the simulator of a robot can be varied, not a hidden robot or a run")
+        raise DataError("only the simulator of a robot can be varied, not a hidden robot")
     rng = np.random.default_rng([seed, 6])
     return MixedWorld([_varied(world, rng) for _ in range(count)])
 
@@ -44,15 +48,26 @@ def _stiffened(robot: Robot, shares: np.ndarray) -> Robot:
     return replace(robot.with_joints(kp=robot.joints.kp * shares), gain_errors=made)
 
 
-def world_within(calibration: Calibration, world: World, count: int, seed: int = 0) -> MixedWorld:
+def world_within(world: CorrectedWorld, count: int, seed: int = 0) -> MixedWorld:
     """Worlds whose identified parameters are drawn from their joint uncertainty.
 
+    None is outside its 95 % interval. Corrections stay: they were learned at the identified values.
+
     Args:
-        calibration: what was identified.
-        world: of the nominal robot.
+        world: a calibrated one, such as that of a run.
         count: how many worlds.
         seed: of what is drawn.
     """
-    rng = np.random.default_rng([seed, 7])
+    calibration = world.calibration
+    if calibration is None:
+        raise DataError(
+            "there are no intervals to vary within: this simulator has no identified parameters. "
+            "Vary the nominal one (--world mujoco --vary N), or tune in this one as it is"
+        )
+    rng, ranges = np.random.default_rng([seed, 7]), calibration.ranges()
     drawn = [calibration.sample(rng) for _ in range(count)]
-    return MixedWorld([CorrectedWorld(world, found) for found in drawn])
+    within = [
+        found.with_values({k: float(np.clip(v, *ranges[k])) for k, v in found.values.items()})
+        for found in drawn
+    ]
+    return MixedWorld([world.calibrated_as(found) for found in within])

@@ -118,3 +118,19 @@ def test_new_motions_are_inside_joint_by_joint(arms: Robot, clips: list[Recordin
     apart = Envelope.of_each_joint(learned, SIGNALS).weight(other)
     assert (together < 1).mean() > 0.5
     assert (apart < 1).mean() < 0.2
+
+
+def test_a_joint_that_never_moved_has_an_envelope() -> None:
+    """Of its own, and finite: a hair inside, a move outside; the other joint is as it was."""
+    seen = {k: v * [1.0, 0.0] for k, v in data().items()}
+    for envelope in (Envelope.of_each_joint(seen, SIGNALS), _still_alone(seen)):
+        assert np.isfinite(envelope.mean).all() and np.isfinite(envelope.whiten).all()
+        one = {k: np.zeros((1, v.shape[1])) for k, v in seen.items()}
+        assert np.all(envelope.weight(one) == 1)
+        moved = {**one, "q": one["q"] + [[0.0, 0.3]]}
+        assert envelope.weight(moved)[..., -1] == 0
+
+
+def _still_alone(seen: dict[str, np.ndarray]) -> Envelope:
+    """Of samples in which nothing moves at all."""
+    return Envelope.around({k: 0 * v for k, v in seen.items()}, SIGNALS)

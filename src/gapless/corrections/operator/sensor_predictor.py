@@ -145,7 +145,7 @@ def _fitted(correction: Correction, found: Probed, read: np.ndarray, seed: int) 
     if sound.mean() < 0.5:
         raise SimulationError(
             f"{(~sound).sum()} of {len(read)} probed states diverged, so the sensors cannot be "
-            "fitted; use a smaller physics step, or check the robot's figures"
+            "fitted; use a smaller physics step, or check the robot's parameters"
         )
     inputs, read = found.sensed[sound], read[sound]
     scale = _scale(correction.weights, read, found.recorded[sound])

@@ -109,7 +109,7 @@ def _ellipsoid(rows: np.ndarray, usual: np.ndarray) -> tuple[np.ndarray, np.ndar
     """Mean, whitening and radius of (n, d) rows."""
     mean, scale = rows.mean(axis=0), np.maximum(rows.std(axis=0), usual)
     values, axes = np.linalg.eigh(np.cov(((rows - mean) / scale).T) + 0.0)
-    values = np.maximum(values, FLAT * values.mean())
+    values = np.maximum(values, FLAT * (values.mean() or 1.0))  # none where nothing ever moved
     whiten = (axes / np.sqrt(values)).T / scale
     distance = np.linalg.norm((rows - mean) @ whiten.T, axis=1)
-    return mean, whiten, float(np.quantile(distance, QUANTILE))
+    return mean, whiten, float(np.quantile(distance, QUANTILE)) or 1.0

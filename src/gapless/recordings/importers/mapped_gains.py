@@ -27,7 +27,7 @@ class MappedServo:
 
 @dataclass(frozen=True)
 class MappedGains:
-    """Patterns of joints -> where their figures come from; the last that fits a joint counts.
+    """Patterns of joints -> where their parameters come from; the last that fits a joint counts.
 
     Attributes:
         kp: position gains in N·m/rad, or gain registers of servos.
@@ -49,7 +49,7 @@ class MappedGains:
         table, servo = content.get("gains", {}), content.get("servo", {})
         if not isinstance(table, dict) or not isinstance(servo, dict) or set(table) - {"kp", "kd"}:
             raise FormatError(
-                f"{where}: [gains] holds kp and kd, [servo] the figures of a servo; given: "
+                f"{where}: [gains] holds kp and kd, [servo] the parameters of a servo; given: "
                 f"{table!r}, {servo!r}"
             )
         found = cls(
@@ -136,7 +136,8 @@ def _servo_problems(table: dict[str, Any]) -> Iterator[str]:
     known = (*FIGURES, "supply")
     for key in table:
         if key not in known:
-            yield f"{key!r} is no figure of a servo.{nearest(key, known)} Known: {', '.join(known)}"
+            near = nearest(key, known)
+            yield f"{key!r} is no parameter of a servo.{near} Known: {', '.join(known)}"
     needed = (*FIGURES[:4], "supply")
     if missing := [key for key in needed if key not in table]:
         yield f"{', '.join(missing)} missing; such as: {SERVO}"

@@ -233,7 +233,7 @@ class PartsWriter:
         except OSError as error:
             raise ArtifactError(
                 f"cannot write {self.path}: {artifact.refusal(error)}. {self.parts_done} whole "
-                "parts are kept; run the same command again to go on from there"
+                "parts are kept; the same command again resumes there"
             ) from error
 
 
