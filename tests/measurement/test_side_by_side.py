@@ -10,6 +10,7 @@ import pytest
 from gapless.errors import DataError, FormatError
 from gapless.measurement.side_by_side import (
     SideBySide,
+    Track,
     load_side_by_side,
     save_side_by_side,
     side_by_side,
@@ -71,6 +72,15 @@ def test_a_file_gives_the_same_back(waves, worlds, tmp_path: Path) -> None:
         assert np.allclose(
             read[0].tracks[track].q, clips[0].tracks[track].q, atol=1e-6, equal_nan=True
         )
+
+
+def test_a_track_lasts_as_long_as_asked() -> None:
+    """Cut, or with nothing at its end; what it does not have it does not get."""
+    track = Track(np.ones((3, 2)), distance=np.arange(3.0))
+    longer, shorter = track.lasting(5), track.lasting(2)
+    assert np.isnan(longer.q[3:]).all() and longer.distance is not None
+    assert longer.distance[:3].tolist() == [0, 1, 2] and np.isnan(longer.distance[3:]).all()
+    assert shorter.q.shape == (2, 2) and longer.base_pos is None
 
 
 def test_what_is_no_such_file_is_refused(tmp_path: Path) -> None:

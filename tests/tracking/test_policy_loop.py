@@ -11,9 +11,12 @@ import pytest
 from gapless import Robot
 from gapless.closing import CloseSettings, Run
 from gapless.errors import ArtifactError
+from gapless.evaluation import Evaluation
 from gapless.learning.ppo_settings import PpoSettings
 from gapless.motions.motion import Motion
+from gapless.reports import report
 from gapless.tracking import TrainSettings
+from gapless.tracking.loop_folder import LoopFolder
 from gapless.tracking.policy_loop import LoopSettings, PolicyLoop
 from gapless.worlds.named_worlds import world_of
 
@@ -66,6 +69,24 @@ def test_the_loop_runs_and_resumes(robot: Robot, sways: Motion, tmp_path: Path) 
     again = PolicyLoop(sways, robot, target, tmp_path / "loop", HOW).run()
     assert again == found
     assert before == {f: f.stat().st_mtime_ns for f in (tmp_path / "loop").rglob("*.onnx")}
+    shown_again(PolicyLoop(sways, robot, target, tmp_path / "loop", HOW))
+
+
+def shown_again(loop: PolicyLoop) -> None:
+    """The typical episodes are kept; one that is lost is played again, to the same bytes."""
+    files = [loop.path / f"policy_{k}.npz" for k in (0, 1)]
+    before, made = [f.read_bytes() for f in files], files[1].stat().st_mtime_ns
+    files[0].unlink()
+    assert loop.run() == LoopFolder.open(loop.path).summary
+    assert [f.read_bytes() for f in files] == before and files[1].stat().st_mtime_ns == made
+    clip = LoopFolder.open(loop.path).side_by_side()
+    assert list(clip.tracks) == ["reference", "before", "after"]
+    scores = Evaluation.load(loop.path / "policy_0.json").worlds[0].scores["e_g_mpjpe"]
+    scored = [error for error in scores if error is not None]
+    distance = clip.tracks["before"].distance
+    assert distance is not None and np.nanmean(distance) == pytest.approx(min(scored), rel=1e-3)
+    text = report(loop.path).read_text("utf-8")
+    assert "loop-errors" in text and "sways" in text and "not there" not in text
 
 
 def test_a_folder_of_another_loop_is_refused(robot: Robot, sways: Motion, tmp_path: Path) -> None:

@@ -1,26 +1,21 @@
-"""`gapless loop`: train, record, close, fine-tune, evaluate, and again, in one command."""
+"""`gapless loop`: train, record, close, fine-tune, evaluate, report, and again, in one command."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 from rich.table import Table
 
 from gapless.cli.stopping import stoppable, stopped
 from gapless.cli.terminal import check_outputs, console, parse, progress, save_json
+from gapless.errors import MissingExtraError
 
 if TYPE_CHECKING:
+    from gapless.tracking.loop_folder import LoopFolder
     from gapless.tracking.policy_loop import LoopSettings
-
-COLUMNS = {
-    **{"survival": ("survival, %", 100.0), "success": ("success, %", 100.0)},
-    **{"e_g_mpjpe": ("E_g-mpjpe, mm", 1.0), "e_mpjpe": ("E_mpjpe, mm", 1.0)},
-    **{"e_vel": ("E_vel, mm/frame", 1.0), "e_acc": ("E_acc, mm/frame²", 1.0)},
-}
-"""Score -> its title and what it is multiplied by."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +58,7 @@ def run(arguments: list[str]) -> int:
     from gapless.motions import read_motions
     from gapless.policies import Policy
     from gapless.robots import Robot
+    from gapless.tracking.loop_folder import LoopFolder
     from gapless.tracking.policy_loop import PolicyLoop
     from gapless.worlds.named_worlds import world_of
 
@@ -72,19 +68,16 @@ def run(arguments: list[str]) -> int:
     begun = Policy.load(args.policy, robot) if args.policy else None
     try:
         with stoppable(), progress("loop") as show:
-            loop = PolicyLoop(
-                *(motion, robot, target, args.out, _settings(args)), begun=begun, watch=show
-            )
-            found = loop.run()
+            asked = motion, robot, target, args.out, _settings(args)
+            PolicyLoop(*asked, begun=begun, called=args.target, watch=show).run()
     except KeyboardInterrupt as stop:
         return stopped(stop, args.out.exists())
-    console().print(_answer(found["policies"], args.target))
-    console().print(_table(found["policies"], args.target))
-    save_json(args.json, found)
-    last = f"run_{args.rounds}"
-    console(stderr=True).print(
-        f"next: gapless report {args.out / last}; gapless view {args.out / last}"
-    )
+    found = LoopFolder.open(args.out)
+    console().print(found.answer, markup=False)
+    console().print(_table(found))
+    save_json(args.json, found.summary)
+    _report(found)
+    console(stderr=True).print(f"next: gapless view {args.out}", markup=False)
     return 0
 
 
@@ -103,19 +96,28 @@ def _settings(args: Loop) -> LoopSettings:
     )
 
 
-def _answer(policies: dict[str, Any], target: str) -> str:
-    first, last = next(iter(policies.values())), list(policies.values())[-1]
-    return (
-        f"on {target} the policy was {first['e_g_mpjpe']:.0f} mm from the motion before, and is "
-        f"{last['e_g_mpjpe']:.0f} mm now; it succeeded in {100 * first['success']:.0f} %, now in "
-        f"{100 * last['success']:.0f} %"
-    )
+def _table(found: LoopFolder) -> Table:
+    from gapless.tracking.loop_folder import COLUMNS, shown_score
 
-
-def _table(policies: dict[str, Any], target: str) -> Table:
-    table = Table("policy", title=f"on {target}, without any correction")
+    table = Table("policy", title=f"on {found.target}, without any correction")
     for title, _ in COLUMNS.values():
         table.add_column(title, justify="right")
-    for name, scores in policies.items():
-        table.add_row(name, *(f"{k * scores[s]:.3g}" for s, (_, k) in COLUMNS.items()))
+    for name, scores in found.policies.items():
+        table.add_row(name, *(shown_score(scores, column) for column in COLUMNS))
     return table
+
+
+def _report(found: LoopFolder) -> None:
+    """Write the pages of the loop and its runs, or say what they need: all else is there."""
+    from gapless.reports import report
+    from gapless.reports.page import FILE
+
+    try:
+        with progress("report") as show:
+            for run in (r for r in found.runs if not (r.path / FILE).exists()):
+                report(run, watch=lambda now, run=run: show(now.within(run.path.name)))
+            path = report(found, watch=show)
+    except MissingExtraError as error:
+        console(stderr=True).print(f"note: no report was written; {error}", markup=False)
+    else:
+        console().print(f"report {path}", markup=False)

@@ -1,4 +1,4 @@
-"""`gapless report`: one HTML page of what a run found."""
+"""`gapless report`: one HTML page of what a run or a policy loop found."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from gapless.cli.terminal import check_outputs, console, parse, progress
 
 @dataclass(frozen=True)
 class Report:
-    """Write the report of a run, finished or not, as one HTML file that needs nothing else."""
+    """Write the report of a run, finished or not, or of a policy loop that is finished.
+
+    It is one HTML file that needs nothing else.
+    """
 
     run: Annotated[Path, tyro.conf.Positional]
-    """Folder of a run; make one with gapless close."""
+    """Folder of a run or of a loop; make one with gapless close or gapless loop."""
     out: Path | None = None
-    """File of the page; RUN/report.html by default."""
+    """File of the page; report.html in that folder by default."""
 
 
 def run(arguments: list[str]) -> int:

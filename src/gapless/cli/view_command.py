@@ -24,7 +24,8 @@ class View:
     """Show the recorded robot and its simulators in the browser: play, pause, scrub, compare."""
 
     folder: Annotated[Path, tyro.conf.Positional]
-    """Folder of a dataset (gapless import, gapless collect) or of a run (gapless close)."""
+    """Folder of a dataset (gapless import, gapless collect), of a run (gapless close) or of a
+    policy loop (gapless loop)."""
     robot: str | None = None
     """Built-in robot or path of an .xml, .urdf or .toml; the folder's own by default."""
     mount: str | None = None
@@ -57,10 +58,14 @@ def run(arguments: list[str]) -> int:
 
 
 def source_of(folder: Path, robot: str | None, mount: str | None) -> Source:
-    """What a folder holds: the replays of a run, or recordings."""
+    """What a folder holds: the replays of a run, the policies of a loop, or recordings."""
     from gapless.closing import Run
-    from gapless.reports.viewer_sources import DatasetSource, RunSource
+    from gapless.reports.viewer_sources import DatasetSource, LoopSource, RunSource
+    from gapless.tracking.loop_folder import LoopFolder
 
+    if LoopFolder.is_at(folder):
+        loop = LoopFolder.open(folder)
+        return LoopSource(loop, _other(loop.first_run, robot, mount) if robot or mount else None)
     if (folder / "run.json").is_file():
         opened = Run.open(folder)
         return RunSource(opened, _other(opened, robot, mount) if robot or mount else None)
@@ -69,7 +74,7 @@ def source_of(folder: Path, robot: str | None, mount: str | None) -> Source:
         return DatasetSource(dataset, robot_of(dataset, robot, mount))
     raise FormatError(
         f"{folder} is neither a dataset (gapless import, gapless collect) nor a run (gapless "
-        "close); give the folder of one"
+        "close) nor a loop (gapless loop); give the folder of one"
     )
 
 

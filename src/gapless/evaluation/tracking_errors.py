@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from gapless.errors import DataError
+from gapless.evaluation.motion_placement import MotionPlacement
 from gapless.evaluation.policy_episodes import Episodes
 from gapless.measurement.metrics import e_acc, e_g_mpjpe, e_mpjpe, e_vel, survival
 from gapless.motions.motion import Motion
 from gapless.robots import Kinematics, Robot
-from gapless.robots.rotations import about, conj, mul, rotate
 
-UP = np.array([0.0, 0.0, 1.0])
 TRACKING = {
     "e_g_mpjpe": "mm",
     "e_mpjpe": "mm",
@@ -27,13 +26,7 @@ def tracking_errors(episodes: Episodes, motion: Motion) -> dict[str, np.ndarray]
 
     The motion is moved to where, and turned to how, each episode starts.
     """
-    kinematics, robot = Kinematics.of(episodes.robot), episodes.robot
-    if motion.base_pos is None or motion.base_quat_wxyz is None:
-        raise DataError(f"motion {motion.name!r} says nothing of its base; errors need it")
-    if not robot.tracking:
-        raise DataError(f"{robot.name} has no tracking points, so no body errors can be taken")
-    wanted, root = _wanted(motion.resampled(episodes.rate), robot, kinematics, episodes)
-    got = _points(kinematics, robot, episodes)
+    got, wanted, root = _both_sides(episodes, motion)
     base = episodes.states.base_pos
     assert base is not None
     found: dict[str, list[float]] = {name: [] for name in TRACKING}
@@ -51,6 +44,21 @@ def tracking_errors(episodes: Episodes, motion: Motion) -> dict[str, np.ndarray]
     return {name: np.array(values) for name, values in found.items()}
 
 
+def body_distances(episodes: Episodes, motion: Motion) -> np.ndarray:
+    """(n, T+1) mean distance of the bodies from the motion's, mm: E_g-mpjpe moment by moment."""
+    got, wanted, _ = _both_sides(episodes, motion)
+    return 1000 * np.linalg.norm(got - wanted, axis=-1).mean(axis=-1)
+
+
+def _both_sides(episodes: Episodes, motion: Motion) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Tracking points (n, T+1, P, 3) as they were and as the motion has them, and its roots."""
+    kinematics, robot = Kinematics.of(episodes.robot), episodes.robot
+    if not robot.tracking:
+        raise DataError(f"{robot.name} has no tracking points, so no body errors can be taken")
+    wanted, root = _wanted(motion.resampled(episodes.rate), robot, kinematics, episodes)
+    return _points(kinematics, robot, episodes), wanted, root
+
+
 def _points(kinematics: Kinematics, robot: Robot, episodes: Episodes) -> np.ndarray:
     """(n, T+1, P, 3) tracking points of the episodes, m."""
     states = episodes.states
@@ -63,25 +71,9 @@ def _wanted(
     motion: Motion, robot: Robot, kinematics: Kinematics, episodes: Episodes
 ) -> tuple[np.ndarray, np.ndarray]:
     """(n, T+1, P, 3) points and (n, T+1, 3) roots of the motion, from where each episode starts."""
-    length = episodes.steps + 1
-    rows = np.minimum(np.arange(length), len(motion) - 1)
+    placement = MotionPlacement.of(motion, episodes)
+    rows = np.minimum(np.arange(episodes.steps + 1), len(motion) - 1)
     q = motion.targets(robot)[rows]
     pos, quat = motion.base_pos[rows], motion.base_quat_wxyz[rows]  # type: ignore[index]
     points = kinematics.points(q, pos, quat, points=robot.tracking)
-    first_pos, first_quat = episodes.states.base_pos[:, 0], episodes.states.base_quat_wxyz[:, 0]  # type: ignore[index]
-    turn = mul(_heading(first_quat), conj(_heading(quat[:1])))
-    shift = np.array([1.0, 1.0, 0.0])  # heights are the world's own
-
-    def moved(places: np.ndarray) -> np.ndarray:
-        away = places[None] - shift * pos[0]
-        turns = turn.reshape(len(turn), *[1] * (away.ndim - 2), 4)
-        start = (shift * first_pos).reshape(len(turn), *[1] * (away.ndim - 2), 3)
-        return rotate(turns, away) + start
-
-    return moved(points), moved(pos)
-
-
-def _heading(quat: np.ndarray) -> np.ndarray:
-    """(n, 4) turn about the vertical alone."""
-    w, x, y, z = np.moveaxis(quat, -1, 0)
-    return about(UP, np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)))
+    return placement.moved(points), placement.moved(pos)

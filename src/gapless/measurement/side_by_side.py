@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -31,11 +31,18 @@ class Track:
         q: (T, J) positions, rad; NaN where there is nothing to compare.
         base_pos: (T, 3) m, None where the root cannot move.
         base_quat_wxyz: (T, 4).
+        distance: (T,) mean distance of its bodies from where they should be, mm; None where
+            nothing says where that is.
     """
 
     q: np.ndarray
     base_pos: np.ndarray | None = None
     base_quat_wxyz: np.ndarray | None = None
+    distance: np.ndarray | None = None
+
+    def lasting(self, length: int) -> Track:
+        """The same over so many samples: cut, or with nothing to see at its end."""
+        return Track(*(None if v is None else _lasting(v, length) for v in vars(self).values()))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -67,13 +74,13 @@ class SideBySide:
         """(T,) seconds since the first sample."""
         return np.arange(len(self.target)) / self.rate
 
-    def error(self, simulator: str) -> np.ndarray:
-        """(T, J) simulated minus real position, rad."""
-        return self.tracks[simulator].q - self.tracks[REAL].q
+    def error(self, simulator: str, against: str = REAL) -> np.ndarray:
+        """(T, J) simulated minus real position (or that of another track), rad."""
+        return self.tracks[simulator].q - self.tracks[against].q
 
-    def mean_error(self, simulator: str) -> np.ndarray:
+    def mean_error(self, simulator: str, against: str = REAL) -> np.ndarray:
         """(J,) mean size of a joint's error, rad; 0 where there is nothing to compare."""
-        error = np.abs(self.error(simulator))
+        error = np.abs(self.error(simulator, against))
         return np.nansum(error, axis=0) / np.maximum(np.isfinite(error).sum(axis=0), 1)
 
     @property
@@ -86,6 +93,12 @@ def clip_title(name: str, unit: str | None, payload: float | None) -> str:
     """Motion, unit and load, as far as they are known."""
     parts = [name, "" if unit is None else f"unit {unit}"]
     return ", ".join(filter(None, [*parts, "" if payload is None else f"{payload:g} kg"]))
+
+
+def _lasting(values: np.ndarray, length: int) -> np.ndarray:
+    more = max(length - len(values), 0)
+    ends = ((0, more), *[(0, 0)] * (values.ndim - 1))
+    return np.pad(values[:length], ends, constant_values=np.nan)
 
 
 def side_by_side(
@@ -183,7 +196,7 @@ def load_side_by_side(path: str | Path) -> list[SideBySide]:
 
 
 def _read(arrays: dict[str, np.ndarray], k: int, told: dict[str, Any]) -> SideBySide:
-    parts = ("q", "base_pos", "base_quat_wxyz")
+    parts = [field.name for field in fields(Track)]
     tracks = {
         name: Track(*(arrays.get(f"{k}/{t}/{part}") for part in parts))  # type: ignore
         for t, name in enumerate(told.pop("tracks"))

@@ -90,6 +90,24 @@ def lines(series: Mapping[str, Mapping[float, float | None]], x: str, y: str) ->
     return figure(data, x=x, y=y, yaxis={"rangemode": "tozero"})
 
 
+def over_time(
+    time: Sequence[float | None], series: Mapping[str, Any], colours: Mapping[str, str], y: str
+) -> Figure:
+    """Curves on one clock, s; a curve ends where there is nothing more of it."""
+    data = [
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "name": shown(name),
+            "x": list(time),
+            "y": rounded(values, 2),
+            "line": {"color": colours.get(name), "width": 1.8},
+        }
+        for name, values in series.items()
+    ]
+    return figure(data, 300, x="seconds", y=y, yaxis={"rangemode": "tozero"})
+
+
 def intervals(
     names: Sequence[str],
     values: Sequence[float],

@@ -1,4 +1,4 @@
-"""The page: every section of a run in one HTML file that needs nothing else."""
+"""The page: every section of a run or a policy loop in one HTML file that needs nothing else."""
 
 from __future__ import annotations
 
@@ -21,13 +21,20 @@ from gapless.reports.sections import (
     correction_section,
     curves_section,
     gap_section,
+    loop_curves_section,
+    loop_provenance_section,
+    loop_replay_section,
+    loop_rounds_section,
+    loop_summary_section,
     policies_section,
     provenance_section,
     replay_section,
     summary_section,
 )
+from gapless.tracking.loop_folder import LoopFolder
 
-SECTIONS: dict[str, tuple[str, Callable[[Run], dict[str, Any] | None]]] = {
+Gather = Callable[[Any], dict[str, Any] | None]
+SECTIONS: dict[str, tuple[str, Gather]] = {
     "summary": ("Summary", summary_section.data),
     "gap": ("The gap", gap_section.data),
     "curves": ("Curves", curves_section.data),
@@ -46,27 +53,42 @@ SECTIONS: dict[str, tuple[str, Callable[[Run], dict[str, Any] | None]]] = {
 are JSON values for the page's own program.
 """
 
+LOOP_SECTIONS: dict[str, tuple[str, Gather]] = {
+    "loop_summary": ("Policies", loop_summary_section.data),
+    "loop_curves": ("Curves", loop_curves_section.data),
+    "loop_replay": ("Replay in 3D", loop_replay_section.data),
+    "loop_rounds": ("Rounds", loop_rounds_section.data),
+    "provenance": ("Provenance", loop_provenance_section.data),
+}
+"""The same of a policy loop."""
+
 FILE = "report.html"
 
 
 def report(
-    run: Run | str | Path, out: str | Path | None = None, watch: Watch | None = None
+    run: Run | LoopFolder | str | Path,
+    out: str | Path | None = None,
+    watch: Watch | None = None,
 ) -> Path:
-    """Write the report of a run, also of one that is not finished.
+    """Write the report of a run, also of one that is not finished, or of a finished policy loop.
 
     Args:
-        run: the run or its folder.
-        out: the file; RUN/report.html by default.
+        run: the run, the loop, or the folder of one.
+        out: the file; report.html in that folder by default.
         watch: told the section that is being made.
 
     Returns:
         The file.
     """
     require_extra()
-    run = run if isinstance(run, Run) else Run.open(run)
-    path = Path(out) if out else run.path / FILE
-    write_text_atomic(path, page(run, watch))
+    shown = _opened(run) if isinstance(run, (str, Path)) else run
+    path = Path(out) if out else shown.path / FILE
+    write_text_atomic(path, page(shown, watch))
     return path
+
+
+def _opened(folder: str | Path) -> Run | LoopFolder:
+    return LoopFolder.open(folder) if LoopFolder.is_at(folder) else Run.open(folder)
 
 
 def require_extra() -> None:
@@ -75,21 +97,29 @@ def require_extra() -> None:
         raise MissingExtraError(", ".join(missing), "report", "a report")
 
 
-def page(run: Run, watch: Watch | None = None) -> str:
+def page(run: Run | LoopFolder, watch: Watch | None = None) -> str:
     """The HTML text."""
+    if isinstance(run, LoopFolder):
+        return _page(f"gapless: {run.motion}", LOOP_SECTIONS, run, watch)
+    return _page(f"gapless: {run.facts['robot']['name']}", SECTIONS, run, watch)
+
+
+def _page(
+    title: str, sections: dict[str, tuple[str, Gather]], run: Any, watch: Watch | None
+) -> str:
     from plotly.offline import get_plotlyjs
 
-    shown, data, reporter = [], {}, ProgressReporter(watch, "", len(SECTIONS))
-    for key, (title, gather) in SECTIONS.items():
-        reporter.stage = title
+    shown, data, reporter = [], {}, ProgressReporter(watch, "", len(sections))
+    for key, (heading, gather) in sections.items():
+        reporter.stage = heading
         reporter.tell(len(shown))
         found = _gathered(gather, run)
-        shown.append({"key": key, "title": title, "html": _rendered(key, found)})
+        shown.append({"key": key, "title": heading, "html": _rendered(key, found)})
         data[key] = {"figures": found.get("figures", {}), **found.get("scripts", {})}
     return _rendered(
         "page",
         {
-            "title": f"gapless: {run.facts['robot']['name']}",
+            "title": title,
             "sections": shown,
             "style": _text("page.css"),
             "program": _text("page.js"),
@@ -99,7 +129,7 @@ def page(run: Run, watch: Watch | None = None) -> str:
     )
 
 
-def _gathered(gather: Callable[[Run], dict[str, Any] | None], run: Run) -> dict[str, Any]:
+def _gathered(gather: Gather, run: Any) -> dict[str, Any]:
     """A section's data; a part that is missing or damaged says so, and the rest is shown."""
     try:
         return gather(run) or {"absent": "not there"}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gapless.measurement.side_by_side import REAL, SideBySide
-from gapless.reports.colours import COLOURS
+from gapless.reports.colours import COLOURS, written
 from gapless.reports.ghosts import solid_of
 from gapless.reports.robot_scene import colour_of
 
@@ -108,7 +108,7 @@ class Panel:
     def _line(self, name: str, clip: SideBySide) -> dict[str, Any]:
         if name == "command":
             return {"label": name, "stroke": COLOURS[name], "width": 1, "dash": (4, 3)}
-        stroke = COLOURS.get(name) or "#{:02x}{:02x}{:02x}".format(*self._palette[name])
+        stroke = COLOURS.get(name) or written(self._palette[name])
         width = 2 if name == solid_of(clip.tracks) else 1.5
         return {"label": name, "stroke": stroke, "width": width}
 

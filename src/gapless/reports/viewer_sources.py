@@ -1,4 +1,4 @@
-"""What the viewer can show: replays and worst episodes of a run, or recordings of a dataset."""
+"""What the viewer can show: a run's replays and episodes, a policy loop, a dataset."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from gapless.recordings import Dataset
 from gapless.recordings.recording import Recording
 from gapless.reports.ghosts import solid_of
 from gapless.robots import Robot
+from gapless.tracking.loop_folder import LoopFolder
 from gapless.worlds.mujoco_world import MujocoWorld
 
 RAW = "raw"
@@ -63,6 +64,29 @@ class RunSource:
         solid = solid_of(clip.tracks)
         others = ", the others are ghosts" if len(clip.tracks) > 1 else ""
         return clip, f"Simulated, not recorded: the {solid} robot is solid{others}."
+
+
+class LoopSource:
+    """The typical episodes of a policy loop, all in one clip; see `Source`.
+
+    Args:
+        loop: made by `gapless loop`.
+        robot: other than the loop's own.
+    """
+
+    def __init__(self, loop: LoopFolder, robot: Robot | None = None) -> None:
+        self._clip = loop.side_by_side()
+        self.robot = robot or loop.robot
+        self.names = numbered([f"{loop.motion} on {loop.target}"])
+        self.tracks = tuple(self._clip.tracks)
+
+    def clip(self, i: int) -> tuple[SideBySide, str]:
+        """The clip, and who is who."""
+        solid = solid_of(self._clip.tracks)
+        return self._clip, (
+            f"The robot {solid} is solid, the reference and other policies are ghosts; commands "
+            "are those of the last policy."
+        )
 
 
 class DatasetSource:

@@ -16,19 +16,22 @@ import numpy as np
 from gapless.artifact import read_json, write_json
 from gapless.closing import CloseSettings, Run, close
 from gapless.errors import ArtifactError
-from gapless.evaluation import Evaluation, Scenario, evaluate
+from gapless.evaluation import Evaluation, Scenario
 from gapless.evaluation.episode_recordings import episode_recordings
+from gapless.evaluation.evaluating import judge_episodes, play_worlds
 from gapless.evaluation.policy_episodes import play
+from gapless.evaluation.typical_episode import typical_episode
+from gapless.measurement.side_by_side import save_side_by_side
 from gapless.motions.motion import Motion
 from gapless.policies import Policy
 from gapless.progress import Watch
 from gapless.recordings import Dataset, Recording
 from gapless.robots import Robot
+from gapless.tracking.loop_folder import FACTS, SUMMARY, Scores, episode_file
 from gapless.tracking.train_settings import TrainSettings
 from gapless.tracking.training import FINETUNED, finetune, train, training_world
 from gapless.worlds.world import World
 
-FACTS, SUMMARY = "loop.json", "summary.json"
 SCORES = ("e_g_mpjpe", "e_mpjpe", "e_vel", "e_acc", "success")
 """ASAP's columns."""
 
@@ -68,6 +71,7 @@ class PolicyLoop:
         out: folder.
         settings: how.
         begun: a policy to begin with; one is trained where there is none.
+        called: what people call the target.
         watch: told how far it is.
 
     Example:
@@ -84,11 +88,12 @@ class PolicyLoop:
         settings: LoopSettings | None = None,
         *,
         begun: Policy | None = None,
+        called: str = "the robot",
         watch: Watch | None = None,
     ) -> None:
         self.motion, self.robot, self.target = motion, robot, target
         self.path, self.settings = Path(out), settings or LoopSettings()
-        self.begun, self._watch = begun, watch
+        self.begun, self.called, self._watch = begun, called, watch
 
     def run(self) -> dict[str, Any]:
         """Do what is not done yet; the scores of every policy on the robot, the first first."""
@@ -99,7 +104,7 @@ class PolicyLoop:
             name, before = f"policy_{k}", policy
             policy = self._policy(name, lambda run=run, before=before: self._tune(run, before))
             found[name] = self._scored(name, policy)
-        summary = {"policies": found, "motion": self.motion.name}
+        summary = {"policies": found, "motion": self.motion.name, "target": self.called}
         write_json(self.path / SUMMARY, summary)
         return summary
 
@@ -176,16 +181,16 @@ class PolicyLoop:
         clips = episode_recordings(played, policy.contract, asked, unit="robot")
         return [replace(c, name=f"{c.name} take {i}") for i, c in enumerate(clips, 1)]
 
-    def _scored(self, name: str, policy: Policy) -> dict[str, float]:
-        """ASAP's columns on the robot, without any correction."""
-        file = self.path / f"{name}.json"
-        if not file.exists():
+    def _scored(self, name: str, policy: Policy) -> Scores:
+        """ASAP's columns on the robot, without any correction; the typical episode is kept."""
+        file, clip = self.path / f"{name}.json", episode_file(self.path, name)
+        if not (file.exists() and clip.exists()):
             asked = Scenario(episodes=self.settings.episodes, seed=77 + self.settings.seed)
-            found = evaluate(
-                *(policy, {"robot": self.target}, asked),
-                motion=self.motion,
-                watch=self._told(f"evaluate {name}"),
-            )
+            worlds, watch = {"robot": self.target}, self._told(f"evaluate {name}")
+            played = play_worlds(policy, worlds, asked, watch, self.motion)
+            found = judge_episodes(policy, worlds, played, asked, self.motion)
+            errors = found["robot"].scores["e_g_mpjpe"]
+            save_side_by_side(clip, [typical_episode(played["robot"], self.motion, errors)])
             found.save(file)
         return scores_of(Evaluation.load(file))
 
@@ -194,10 +199,12 @@ class PolicyLoop:
         return None if watch is None else lambda now: watch(now.within(stage))
 
 
-def scores_of(found: Evaluation, world: int = 0) -> dict[str, float]:
-    """ASAP's columns of an evaluation, and the share that stood to the end."""
+def scores_of(found: Evaluation, world: int = 0) -> Scores:
+    """ASAP's columns of an evaluation, and the share that stood; None where one says nothing."""
     scores = found.worlds[world]
-    return {"survival": scores.survival, **{name: scores.mean(name) for name in SCORES}}
+    means = {name: scores.mean(name) for name in SCORES}
+    known: Scores = {name: None if mean != mean else mean for name, mean in means.items()}
+    return {"survival": scores.survival, **known}
 
 
 def _plain(facts: dict[str, Any]) -> dict[str, Any]:

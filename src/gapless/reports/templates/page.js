@@ -32,9 +32,9 @@ function drawFigures() {
 }
 
 function curves() {
-  const found = data.curves;
+  const found = data.curves || data.loop_curves;
   if (!found || !found.clips) return;
-  const clip = document.getElementById("curves-clip");
+  const clip = document.getElementById("curves-clip") || { value: 0, addEventListener() {} };
   const joint = document.getElementById("curves-joint");
   function fillJoints() {
     const before = joint.value;
@@ -48,11 +48,11 @@ function curves() {
     joint.value = before && before < joint.options.length ? before : worst();
   }
   function worst() {
-    const errors = found.clips[clip.value].joints.map((j) => j.errors.raw || 0);
+    const errors = found.clips[clip.value].joints.map((j) => Object.values(j.errors)[0] || 0);
     return String(errors.indexOf(Math.max(...errors)));
   }
   function line(name, time, values) {
-    const dash = name === "command" ? "dot" : "solid";
+    const dash = { command: "dot", reference: "dash" }[name] || "solid";
     const shown = { color: found.colours[name], width: name === "command" ? 1.2 : 1.8, dash };
     return { type: "scatter", mode: "lines", name, x: time, y: values, line: shown };
   }
@@ -60,16 +60,17 @@ function curves() {
     const time = found.clips[clip.value].time;
     const chosen = found.clips[clip.value].joints[joint.value];
     const tracks = Object.entries(chosen.tracks);
+    const all = [...(chosen.command ? [["command", chosen.command]] : []), ...tracks];
     draw("curves-plot", {
-      data: [line("command", time, chosen.command), ...tracks.map(([n, v]) => line(n, time, v))],
+      data: all.map(([n, v]) => line(n, time, v)),
       layout: { height: 380, yaxis: { title: { text: "position, rad" } } },
     });
-    const real = chosen.tracks.real;
+    const real = chosen.tracks[found.against];
     const less = (v) => v.map((x, k) => (x === null || real[k] === null ? null : x - real[k]));
     draw("curves-error", {
-      data: tracks.filter(([n]) => n !== "real").map(([n, v]) => line(n, time, less(v))),
+      data: tracks.filter(([n]) => n !== found.against).map(([n, v]) => line(n, time, less(v))),
       layout: { height: 220, showlegend: false, xaxis: { title: { text: "seconds" } },
-        yaxis: { title: { text: "simulated - real, rad" } } },
+        yaxis: { title: { text: found.error } } },
     });
   }
   clip.addEventListener("change", () => { fillJoints(); show(); });
@@ -80,11 +81,12 @@ function curves() {
 
 function scene() {
   const place = document.getElementById("replay-scene");
-  if (!place || !data.replay || !data.replay.html) return;
+  const found = data.replay || data.loop_replay;
+  if (!place || !found || !found.html) return;
   function open() {
     const frame = document.createElement("iframe");
-    frame.title = "replay of the real and the simulated robots";
-    frame.srcdoc = data.replay.html;
+    frame.title = "replay of the robots";
+    frame.srcdoc = found.html;
     place.replaceChildren(frame);
   }
   document.getElementById("replay-show").addEventListener("click", open);

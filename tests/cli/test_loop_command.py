@@ -1,0 +1,63 @@
+"""`gapless loop`: the answer, the table, the page, and what to type next."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from closed_arm import closed_arm
+from finished_loop import finished_loop
+from gapless.cli.main import main
+from gapless.errors import MissingExtraError
+from gapless.robots import Robot
+from gapless.tracking.policy_loop import PolicyLoop
+from standing_motion import standing_motion
+
+
+@pytest.fixture
+def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A loop that is done in no time, on a quadruped that only gives it its name."""
+    run = closed_arm(tmp_path)
+
+    def done(loop: PolicyLoop) -> dict[str, Any]:
+        assert loop.called == "mujoco:mild:2" and loop.settings.rounds == 1
+        return finished_loop(loop.path, run).summary
+
+    monkeypatch.setattr(PolicyLoop, "run", done)
+    motion = standing_motion(Robot.load("go2", mount="free")).save(tmp_path / "sways.npz")
+    told = ["--robot", "go2", "--target", "mujoco:mild:2", "--out", str(tmp_path / "loop")]
+    return ["loop", str(motion), *told]
+
+
+def test_it_ends_with_its_page(
+    asked: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Pages of the loop and of its run; the figures as JSON."""
+    assert main([*asked, "--json", str(tmp_path / "f.json")]) == 0
+    shown, out = capsys.readouterr(), tmp_path / "loop"
+    assert "E_g-mpjpe 200 -> 100 mm" in shown.out and "policy_1" in shown.out
+    assert f"report {out / 'report.html'}" in shown.out.replace("\n", "")
+    assert f"next: gapless view {out}" in shown.err.replace("\n", "")
+    assert (out / "run_1" / "report.html").is_file()
+    assert 'href="run_1/report.html"' in (out / "report.html").read_text("utf-8")
+    assert json.loads((tmp_path / "f.json").read_text())["policies"].keys() == {
+        "policy_0",
+        "policy_1",
+    }
+
+
+def test_without_the_extra_only_the_page_is_missing(
+    asked: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Hours of work do not end in an error."""
+
+    def refuse(*_: Any, **__: Any) -> Path:
+        raise MissingExtraError("plotly", "report", "a report")
+
+    monkeypatch.setattr("gapless.reports.report", refuse)
+    assert main(asked) == 0
+    shown = capsys.readouterr()
+    assert "no report was written" in shown.err and "E_g-mpjpe 200 -> 100 mm" in shown.out
