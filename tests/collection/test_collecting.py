@@ -152,7 +152,7 @@ def test_killed_and_resumed(made: Collection, tmp_path: Path, at: int):
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=False)
     assert done.returncode == -9
-    with pytest.raises(FormatError, match="not finished; the same .* resumes"):
+    with pytest.raises(FormatError, match=r"not finished; the same .* resumes"):
         Collection.open(out)
     seen: list[Progress] = []
     collect(CollectionPlan(**PLAN), out, watch=seen.append)

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gapless import Robot
+from gapless import Policy, Robot, train
 from gapless.closing import CloseSettings, Run
-from gapless.errors import ArtifactError
+from gapless.errors import ArtifactError, DataError
 from gapless.evaluation import Evaluation
 from gapless.learning.ppo_settings import PpoSettings
 from gapless.motions.motion import Motion
@@ -93,5 +93,25 @@ def test_a_folder_of_another_loop_is_refused(robot: Robot, sways: Motion, tmp_pa
     """Before anything is computed."""
     target = world_of("mujoco:mild", robot)
     PolicyLoop(sways, robot, target, tmp_path, HOW)._begin()
-    with pytest.raises(ArtifactError, match="another motion, robot or setting"):
+    with pytest.raises(ArtifactError, match="another motion, robot, policy or setting"):
         PolicyLoop(sways, robot, target, tmp_path, replace(HOW, seed=1))._begin()
+
+
+def test_another_policy_to_begin_with_is_another_loop(
+    robot: Robot, sways: Motion, tmp_path: Path
+) -> None:
+    """One that falls at once teaches nothing, and its folder is not gone on with by another."""
+    first = [train(sways, robot, tmp_path / f"p{s}", TINY, seed=s) for s in (0, 1)]
+    target = world_of("mujoco", robot)
+    limp = PolicyLoop(sways, robot, target, tmp_path / "loop", HOW, begun=_limp(first[0]))
+    with pytest.raises(DataError, match=r"falls within 1 s in all 4 takes .* train it longer"):
+        limp.closed(1, limp.first())
+    assert not (tmp_path / "loop" / "data_1").exists()
+    with pytest.raises(ArtifactError, match="another motion, robot, policy or setting"):
+        PolicyLoop(sways, robot, target, tmp_path / "loop", HOW, begun=first[1]).first()
+
+
+def _limp(policy: Policy) -> Policy:
+    """The same with gains that hold nothing."""
+    contract = replace(policy.contract, kp=(0.1,) * 12, kd=(0.1,) * 12)
+    return replace(policy, contract=contract)

@@ -6,6 +6,7 @@ is a folder or a file that is complete or absent: what is there is not done agai
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,9 +16,9 @@ import numpy as np
 
 from gapless.artifact import read_json, write_json
 from gapless.closing import CloseSettings, Run, close
-from gapless.errors import ArtifactError
+from gapless.errors import ArtifactError, DataError
 from gapless.evaluation import Evaluation, Scenario
-from gapless.evaluation.episode_recordings import episode_recordings
+from gapless.evaluation.episode_recordings import LEAST, episode_recordings
 from gapless.evaluation.evaluating import judge_episodes, play_worlds
 from gapless.evaluation.policy_episodes import play
 from gapless.evaluation.typical_episode import typical_episode
@@ -128,10 +129,13 @@ class PolicyLoop:
             "episodes": how.episodes,
             "seed": how.seed,
         }
+        if self.begun is not None:
+            facts["policy"] = hashlib.sha256(self.begun.network.path.read_bytes()).hexdigest()[:16]
         file = self.path / FACTS
         if file.exists() and read_json(file) != _plain(facts):
             raise ArtifactError(
-                f"{self.path} is a loop of another motion, robot or setting; choose another --out"
+                f"{self.path} is a loop of another motion, robot, policy or setting; "
+                "choose another --out"
             )
         if not file.exists():
             self.path.mkdir(parents=True, exist_ok=True)
@@ -179,6 +183,11 @@ class PolicyLoop:
         motion = self.motion if policy.contract.sees_reference else None
         played = play(policy, self.target, asked, self._told("record"), motion=motion)
         clips = episode_recordings(played, policy.contract, asked, unit="robot")
+        if not clips:
+            raise DataError(
+                f"policy {policy.name!r} falls within {LEAST:g} s in all {how.takes} takes on the "
+                "robot, so nothing was recorded; train it longer, or with --vary and --push"
+            )
         return [replace(c, name=f"{c.name} take {i}") for i, c in enumerate(clips, 1)]
 
     def _scored(self, name: str, policy: Policy) -> Scores:
