@@ -5,7 +5,7 @@ corrected simulator from these recordings, and both walkers are then evaluated u
 commands, with pushes: in the raw, the identified and the corrected simulator, and on the hidden
 robot itself. Nothing of the last is used for anything but this table.
 
-    python benchmarks/predict_policy.py --policies DIR --units 1 2 3 --out out/predict
+    python benchmarks/predict_policy.py --policies DIR --units 2 3 4 --out out/predict
 """
 
 from __future__ import annotations
