@@ -117,7 +117,7 @@ def main() -> None:
     """Parse, run, print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--policies", type=Path, required=True, help="folder of the two walkers")
-    parser.add_argument("--units", type=int, nargs="+", default=[1, 2, 3])
+    parser.add_argument("--units", type=int, nargs="+", default=[2, 3, 4])
     parser.add_argument("--size", default="hard", help="of the hidden robot's effects")
     parser.add_argument("--pushes", type=float, nargs="+", default=[0.0, 0.6], help="m/s")
     parser.add_argument("--out", type=Path, default=Path("out/predict"))

@@ -21,7 +21,9 @@ from doc_recordings import (
     robot_source,
 )
 
+from finished_loop import finished_loop
 from gapless.cli.main import main
+from gapless.closing import Run
 from still_policy import write_policy
 
 Maker = Callable[["Inputs", Place, Path], None]
@@ -76,6 +78,11 @@ def tracker(inputs: Inputs, place: Place, path: Path) -> None:
     assert main(["train", str(motion), "--robot", "g1_23dof", *small]) == 0
 
 
+def policy_loop(inputs: Inputs, place: Place, path: Path) -> None:
+    """The folder of a finished `gapless loop`."""
+    finished_loop(path, Run.open(inputs.made(run, place)))
+
+
 def walks(inputs: Inputs, place: Place, path: Path) -> None:
     """Recordings of a hidden robot under that policy."""
     file = write_policy(path.parent / "of", robot="g1")
@@ -105,6 +112,7 @@ MAKERS: dict[str, Maker] = {
     "mapping.toml": mapping,
     "kick.pkl": asap_motion,
     "kick": tracker,
+    "loop": policy_loop,
     "*.json": calibration,
     "COR": correction,
     "cor": correction,
