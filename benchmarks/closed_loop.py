@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -136,7 +136,7 @@ class Cell:
 def study(args: argparse.Namespace) -> dict[str, Any]:
     """Every row and seed of a motion; those that the results have are not made again."""
     robot = Robot.load("g1_23dof", mount="free")
-    motion = read_motions(args.motion, robot)[0]
+    motion = replace(read_motions(args.motion, robot)[0], name=args.motion.stem)
     found = read_json(args.results) if args.results.exists() else {}
     begun = Policy.load(args.policy) if args.policy else None
     for seed in args.seeds:
