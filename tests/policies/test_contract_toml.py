@@ -321,63 +321,6 @@ def test_a_reference_that_is_no_archive_is_refused(tmp_path: Path) -> None:
         _ = Policy.load(path).reference
 
 
-METADATA = {
-    "joint_names": "hip,knee,wrist",
-    "joint_stiffness": "40,99,5",
-    "joint_damping": "2,6,1",
-    "default_joint_pos": "-0.1,0.3,0.5",
-    "command_names": "twist",
-    "observation_names": "base_ang_vel,joint_pos,actions,command,phase,scan",
-    "action_scale": "0.5,0.4,0.3",
-}
-EXTENDS = """
-network = "policy.onnx"
-extends = "metadata"
-rate = 100
-[commands.velocity]
-upper = [2, 0, 1]
-[terms.phase]
-period = 0.6
-[terms.scan]
-kind = "constant"
-value = [0.3, 0.3]
-"""
-
-
-def test_what_metadata_leave_unsaid_is_added(tmp_path: Path) -> None:
-    """Tables key by key; nothing is assumed of what is said."""
-    nets.constant(tmp_path / "policy.onnx", 16, (0.0,) * 3, metadata=METADATA)
-    with pytest.raises(DataError, match=r"not known here: scan\..*extends = 'metadata'"):
-        Policy.load(tmp_path / "policy.onnx")
-    written(tmp_path, EXTENDS)
-    contract = Policy.load(tmp_path / "policy.onnx").contract
-    assert (contract.rate, contract.gains["knee"]) == (100.0, (99.0, 6.0))
-    velocity = contract.commands["velocity"]
-    assert (velocity.lower, velocity.upper) == ((-1.0, -1.0, -1.0), (2.0, 0.0, 1.0))
-    assert contract.terms["phase"].options == {"period": 0.6}
-    assert contract.notes == ()
-
-
-def test_some_of_the_joints_of_the_metadata_may_be_moved(tmp_path: Path) -> None:
-    """All are seen, the others are held where they stand."""
-    nets.constant(tmp_path / "policy.onnx", 15, (0.0, 0.0), metadata=METADATA)
-    written(tmp_path, EXTENDS.replace("rate", 'joints = ["knee", "hip"]\nrate'))
-    contract = Policy.load(tmp_path).contract
-    assert (contract.joints, contract.kp) == (("knee", "hip"), (99.0, 40.0))
-    assert contract.action.scale == (0.4, 0.5)
-    assert contract.hold == {"wrist": 0.5}
-    assert contract.terms["joint_pos"].joints == ("hip", "knee", "wrist")
-
-
-def test_only_what_can_be_extended_is(tmp_path: Path) -> None:
-    """Named with what was expected, never a traceback."""
-    nets.constant(tmp_path / "policy.onnx", 16, (0.0,) * 3, metadata=METADATA)
-    with pytest.raises(FormatError, match=r"extends is 'deploy.yaml'; expected 'metadata', or a"):
-        contract_of(tmp_path, EXTENDS.replace('"metadata"', '"deploy.yaml"'))
-    with pytest.raises(FormatError, match="does not read as a contract"):
-        contract_of(tmp_path, 'network = "policy.onnx"\nextends = "metadata"\nterms = 5')
-
-
 def test_inputs_that_the_network_lacks_the_words_for_are_refused(tmp_path: Path) -> None:
     """A name, or a table of names."""
     for text, told in {
