@@ -2,9 +2,11 @@
 
 Each hidden unit (PhysX, `typical`) is recorded under 14 commands of 10 s with `collect`,
 `gapless.close` makes its simulators from them with its defaults, and the walking velocities under
-8 other commands are predicted in the raw, the identified and the corrected simulator. Where the
-base is not logged, the recordings that teach show encoders, targets and torques alone; those that
-judge always show it. A cell that the file has is not made again; a cell that was stopped goes on.
+8 other commands are predicted in the raw, the identified and the corrected simulator. A walk is
+chaotic: the robot walks each of these commands several times, and the table says what that still
+leaves open, which is the error that a perfect simulator would show. Where the base is not logged,
+the recordings that teach show encoders, targets and torques alone; those that judge always show it.
+A cell that the file has is not made again; a cell that was stopped goes on.
 
     python benchmarks/predict_walk.py --policies DIR --units 11 12 13 --out out/walk
 """
@@ -51,6 +53,7 @@ def recorded(args: argparse.Namespace, walker: str, unit: int, use: str, base: b
         base=base,
         seconds=args.seconds,
         units=(unit,),
+        repeats=1 if use == "learn" else args.takes,
         hidden=args.hidden,
         engine=args.engine,
     )
@@ -98,17 +101,20 @@ def table(found: dict[str, Any]) -> Table:
     The last rows are means over units; a stage that was not kept counts as the one before it.
     """
     stages = ("raw", "identified", "corrected")
-    shown = Table("case", *stages, title="error of predicted vx, vy (m/s), wz (rad/s)")
+    last = "a perfect simulator"
+    shown = Table("case", *stages, last, title="error of predicted vx, vy (m/s), wz (rad/s)")
     groups: dict[str, list[dict[str, np.ndarray]]] = {}
     for case, cell in found.items():
         errors = {w: np.array([e[a] for a in AXES]) for w, e in cell["errors"].items()}
-        shown.add_row(case, *(_text(errors.get(stage)) for stage in stages))
+        errors[last] = np.array([cell["floor"][a] for a in AXES])
+        shown.add_row(case, *(_text(errors.get(column)) for column in (*stages, last)))
         for before, stage in pairwise(stages):
             errors.setdefault(stage, errors[before])
         walker, rest = case.split(" unit ")
         groups.setdefault(f"{walker}, {rest.partition(' ')[2]}, mean", []).append(errors)
     for name, cells in groups.items():
-        shown.add_row(name, *(_text(np.mean([c[s] for c in cells], axis=0)) for s in stages))
+        means = (np.mean([cell[column] for cell in cells], axis=0) for column in (*stages, last))
+        shown.add_row(name, *map(_text, means))
     return shown
 
 
@@ -126,7 +132,8 @@ def main() -> None:
     parser.add_argument("--hidden", default="typical", help="size of the hidden effects")
     parser.add_argument("--engine", default="physx", help="of the hidden robot")
     parser.add_argument("--seconds", type=float, default=10.0, help="of each walk")
-    parser.add_argument("--episodes", type=int, default=32, help="in each simulator")
+    parser.add_argument("--takes", type=int, default=8, help="of each walk that judges, 2 or more")
+    parser.add_argument("--episodes", type=int, default=128, help="in each simulator")
     parser.add_argument("--out", type=Path, default=Path("out/walk"))
     Console(width=140).print(table(study(parser.parse_args())))
 

@@ -101,6 +101,23 @@ def test_a_robot_that_goes_elsewhere_is_that_far_away(
     assert "mean error, 4 commands" in str(found)
 
 
+def test_takes_that_differ_say_how_well_the_robot_is_known(
+    still: Policy, worlds: dict, log: list[Recording]
+) -> None:
+    """Four takes 0.02 m/s apart: their mean is judged, and what it leaves open is said."""
+    takes = [going(log[1], [(0.4 + d, 0.0, 0.0)]) for d in (-0.03, -0.01, 0.01, 0.03)]
+    found = predict_walks(still, worlds, takes, episodes=2)
+    (walk,) = found.walks
+    assert walk.takes == 4 and walk.robot[0] == pytest.approx(0.4, abs=5e-3)
+    assert walk.robot_std is not None and found.floor is not None
+    assert walk.robot_std[0] == pytest.approx(0.0258, rel=0.05)
+    assert found.floor[0] == pytest.approx(0.0258 / 2 * 0.798, rel=0.05)
+    assert found.to_dict()["floor"]["vx"] == found.floor[0]
+    assert "a perfect simulator" in str(found)
+    single = predict_walks(still, worlds, takes[:1], episodes=2)
+    assert single.floor is None and "perfect" not in str(single)
+
+
 def test_a_fall_counts_as_going_nowhere(still: Policy, go2: Robot, log: list[Recording]) -> None:
     """A simulator in which the policy falls at once has not predicted the walk."""
     heavy = go2.with_joints(kp=0.01 * go2.joints.kp)

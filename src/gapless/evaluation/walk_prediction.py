@@ -39,7 +39,9 @@ class PredictedWalk:
         motion: what was asked in the whole recording.
         unit: of the robot.
         command: of this part of it.
-        robot: vx, vy, wz of the robot, m/s and rad/s.
+        robot: vx, vy, wz of the robot, m/s and rad/s; the mean of its takes.
+        robot_std: standard deviation of its takes; None of a single one.
+        takes: recordings of the robot.
         simulated: world -> the same there; of a policy that fell before it walked steadily, zeros.
         fell: world -> share of its episodes that did.
     """
@@ -48,6 +50,8 @@ class PredictedWalk:
     unit: str | None
     command: tuple[float, ...]
     robot: Velocity
+    robot_std: Velocity | None
+    takes: int
     simulated: Mapping[str, Velocity]
     fell: Mapping[str, float]
 
@@ -81,10 +85,24 @@ class WalkPrediction(PrintsAsTables):
             for world in self.walks[0].simulated
         }
 
+    @property
+    def floor(self) -> Velocity | None:
+        """The mean error that a perfect simulator would still show: the robot's takes differ.
+
+        A walk is chaotic, so a few seconds say its mean only so well; None where a command has one
+        take, of which nobody knows how well.
+        """
+        known = [walk for walk in self.walks if walk.robot_std is not None]
+        if len(known) < len(self.walks):
+            return None
+        errors = [np.array(walk.robot_std) / np.sqrt(walk.takes) for walk in known]
+        return _numbers(np.sqrt(2 / np.pi) * np.mean(errors, axis=0))
+
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
         errors = {world: dict(zip(AXES, e, strict=True)) for world, e in self.errors.items()}
-        return {"errors": errors, **asdict(self)}
+        floor = dict(zip(AXES, self.floor, strict=True)) if self.floor else None
+        return {"errors": errors, "floor": floor, **asdict(self)}
 
     def __rich__(self) -> Any:
         from gapless.evaluation.walk_prediction_table import walk_prediction_tables
@@ -246,8 +264,10 @@ def _row(
         lost = own.counts[motion] - len(known)
         mean[world] = _numbers(np.mean([*known, *[(0.0, 0.0, 0.0)] * lost], axis=0))
         fell[world] = lost / own.counts[motion]
-    velocity = _numbers(np.mean([one.velocity for one in real], axis=0))
-    return PredictedWalk(motion, unit, real[0].command, velocity, mean, fell)
+    each = np.array([one.velocity for one in real])
+    std = _numbers(each.std(axis=0, ddof=1)) if len(each) > 1 else None
+    robot = _numbers(each.mean(axis=0))
+    return PredictedWalk(motion, unit, real[0].command, robot, std, len(each), mean, fell)
 
 
 def _numbers(values: np.ndarray) -> Velocity:

@@ -47,15 +47,16 @@ def _walks(found: WalkPrediction) -> Table:
 
 def _errors(found: WalkPrediction) -> Table:
     count = len(found.walks)
-    table = Table(title=f"mean error, {count} commands")
+    caption = "a perfect simulator: what the robot's own takes leave open" if found.floor else None
+    table = Table(title=f"mean error, {count} commands", caption=caption)
     table.add_column("")
-    for world in found.errors:
+    for world in (*found.errors, *(["a perfect simulator"] if found.floor else [])):
         table.add_column(world, justify="right")
     for axis, name in enumerate(("vx, m/s", "vy, m/s", "wz, rad/s")):
         own = {world: error[axis] for world, error in found.errors.items()}
         least = min(own.values())
         cells = [f"[bold]{e:.4f}[/bold]" if e == least else f"{e:.4f}" for e in own.values()]
-        table.add_row(name, *cells)
+        table.add_row(name, *cells, *([f"{found.floor[axis]:.4f}"] if found.floor else []))
     return table
 
 

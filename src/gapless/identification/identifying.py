@@ -150,10 +150,10 @@ def identify(
     if signs:
         split = split.each(lambda part: [sign_conventions.with_signs(r, signs) for r in part])
     if question.climbs:
-        whole, folds = Ladder(fitter, split).climb()
+        whole, folds = Ladder(fitter.on_simple_feet(), split).climb()
         found = replace(whole, signs=signs, folds=folds)
     else:
-        found = replace(question.answer(fitter, split.learn), signs=signs)
+        found = replace(question.answer(fitter.on_simple_feet(), split.learn), signs=signs)
     found = _judged(found, split, fitter, question)
     found = replace(found, made_by=_made_by(found, question, facts, fitter.settings, began))
     chosen = [c.choose for c in (found, found.loaded) if c is not None and c.choose]
@@ -174,7 +174,7 @@ def _judged(found: Calibration, split: Split, fitter: Fitter, question: _Questio
         motions = split.motions["learn"]
         pairs = list(zip(motions, split.folds, strict=True))
         folds = list(found.folds) or [
-            question.answer(fitter.without(m), fold.learn) for m, fold in pairs
+            question.answer(fitter.on_simple_feet().without(m), fold.learn) for m, fold in pairs
         ]
         chosen = Verdicts.mean(
             [on(f.choose, [m], c) for (m, f), c in zip(pairs, folds, strict=True)]

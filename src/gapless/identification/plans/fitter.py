@@ -49,6 +49,15 @@ class Fitter:
         """The same for recordings that lack a motion."""
         return replace(self, fold=f"without {motion}: ")
 
+    def on_simple_feet(self) -> Fitter:
+        """The same for fits, where feet of few contacts do: nearly twice as fast on a floor.
+
+        Their replays differ by a tenth of what noise of a log does. What was found is judged on the
+        robot's own feet.
+        """
+        robot = self.robot
+        return self if robot.mount != "free" else replace(self, robot=robot.with_simple_feet())
+
     def world(
         self, rate: float, robot: Robot | None = None, effects: Effects | None = None
     ) -> MujocoWorld:
