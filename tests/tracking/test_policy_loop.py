@@ -14,6 +14,7 @@ from gapless.errors import ArtifactError, DataError
 from gapless.evaluation import Evaluation
 from gapless.learning.ppo_settings import PpoSettings
 from gapless.motions.motion import Motion
+from gapless.progress import Progress
 from gapless.reports import report
 from gapless.tracking import TrainSettings
 from gapless.tracking.loop_folder import LoopFolder
@@ -87,6 +88,28 @@ def shown_again(loop: PolicyLoop) -> None:
     assert distance is not None and np.nanmean(distance) == pytest.approx(min(scored), rel=1e-3)
     text = report(loop.path).read_text("utf-8")
     assert "loop-errors" in text and "sways" in text and "not there" not in text
+
+
+def test_a_loop_that_is_killed_in_its_training_goes_on(
+    robot: Robot, sways: Motion, tmp_path: Path
+) -> None:
+    """To the same policy, byte for byte."""
+    how, seen = replace(HOW, train=TINY.with_samples(12 * 8 * 8)), list[int]()
+    target = world_of("mujoco:mild", robot)
+    through = PolicyLoop(sways, robot, target, tmp_path / "a", how).first()
+
+    def kill(now: Progress) -> None:
+        if now.done == 11:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        PolicyLoop(sways, robot, target, tmp_path / "b", how, watch=kill).first()
+    assert not (tmp_path / "b" / "policy_0").exists()
+    again = PolicyLoop(
+        *(sways, robot, target, tmp_path / "b", how), watch=lambda now: seen.append(now.done)
+    )
+    assert again.first().source.read_bytes() == through.source.read_bytes()
+    assert min(seen) == 11 and not list((tmp_path / "b").glob(".*progress*"))
 
 
 def test_a_folder_of_another_loop_is_refused(robot: Robot, sways: Motion, tmp_path: Path) -> None:
