@@ -16,7 +16,7 @@ from gapless.learning.ppo_settings import PpoSettings
 from gapless.motions.motion import Motion
 from gapless.progress import Progress
 from gapless.reports import report
-from gapless.tracking import TrainSettings
+from gapless.tracking import TrainSettings, tracking_contract
 from gapless.tracking.loop_folder import LoopFolder
 from gapless.tracking.policy_loop import LoopSettings, PolicyLoop
 from gapless.worlds.named_worlds import world_of
@@ -121,12 +121,16 @@ def test_a_folder_of_another_loop_is_refused(robot: Robot, sways: Motion, tmp_pa
 
 
 def test_another_policy_to_begin_with_is_another_loop(
-    robot: Robot, sways: Motion, tmp_path: Path
+    robot: Robot, sways: Motion, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One that falls at once teaches nothing, and its folder is not gone on with by another."""
     first = [train(sways, robot, tmp_path / f"p{s}", TINY, seed=s) for s in (0, 1)]
     target = world_of("mujoco", robot)
     limp = PolicyLoop(sways, robot, target, tmp_path / "loop", HOW, begun=_limp(first[0]))
+    with pytest.raises(DataError, match=r"states kp of FL_hip_joint 0\.1, the robot 80"):
+        limp.first()
+    assert not (tmp_path / "loop").exists()
+    monkeypatch.setattr(tracking_contract, "far_gains", lambda asked, own: np.zeros(12, bool))
     with pytest.raises(DataError, match=r"falls within 1 s in all 4 takes .* train it longer"):
         limp.closed(1, limp.first())
     assert not (tmp_path / "loop" / "data_1").exists()
