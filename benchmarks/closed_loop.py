@@ -8,8 +8,12 @@ is tuned on the robot itself. A seed draws the robot's unit, the training, the t
 
     python benchmarks/closed_loop.py squat_level1_filter.pkl --seeds 0 1 2 --out out/closed_loop
     python benchmarks/closed_loop.py kick_level1_filter.pkl --policy kick.toml --rows vanilla ours
+    python benchmarks/closed_loop.py --queue benchmarks/closed_loop_queue.toml --motions MOTIONS
 
-Every cell that the results have is not made again.
+Every cell that the results have is not made again. Rows beside the table: `asap` (a delta of all
+joints), `intervals` (tuned in simulators within the intervals of what was identified) and
+`noise-B` (in the nominal one, targets disturbed by up to B rad). A queue goes on after a cell that
+cannot be made, and ends with 1.
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from closed_loop_queue import QueuedMotion, contract_beside, file_of, read_queue
 from rich.console import Console
 from rich.table import Table
 
@@ -29,6 +34,7 @@ from gapless import Policy, Robot, Scenario, World, evaluate, finetune
 from gapless.artifact import read_json, write_json
 from gapless.cli.terminal import progress
 from gapless.comparison.methods import METHODS, Bench
+from gapless.errors import GaplessError
 from gapless.motions.motion import Motion
 from gapless.motions.references import read_motions
 from gapless.recordings import Dataset
@@ -43,6 +49,12 @@ ROWS = (
     *("oracle", "vanilla", "ceiling", "asap-sysid", "delta-dynamics", "asap-ankles"),
     *("identify", "ours"),
 )
+NOISES = (0.025, 0.05, 0.1, 0.2, 0.4)
+"""ASAP's, rad."""
+BESIDE = ("asap", "intervals", *(f"noise-{size:g}" for size in NOISES))
+"""Rows that are made where they are asked for."""
+VARIED = 8
+"""Simulators within intervals."""
 FIRST_UNIT = 11
 """Of seed 0; units below it were seen while trackers were made."""
 STEP = 0.005
@@ -102,8 +114,20 @@ class Cell:
             return self.target(STEP)
         if row in ("identify", "ours"):
             run = self.loop.closed(1, self.policy)
-            return run.worlds()["identified"] if row == "identify" else run.world()
-        return METHODS[row.removesuffix("-ankles")](self.bench)
+            # Where no parameter was kept, what was identified is the nominal robot.
+            return run.worlds().get("identified", run.raw()) if row == "identify" else run.world()
+        if row == "intervals":
+            return self.loop.closed(1, self.policy).world()
+        if row.startswith("noise-"):
+            return MujocoWorld(self.robot, self.policy.contract.rate, physics_step=STEP)
+        bench = replace(self.bench, settings={}) if row == "asap" else self.bench
+        return METHODS[row.removesuffix("-ankles")](bench)
+
+    def settings(self, row: str) -> TrainSettings:
+        """Of its tuning: equal but for what the row is about."""
+        noise = float(row.removeprefix("noise-")) if row.startswith("noise-") else 0.0
+        varied = VARIED if row == "intervals" else 0
+        return replace(FINETUNED, action_noise=noise, vary=varied).with_samples(self.args.tuning)
 
     def tuned(self, row: str) -> Policy:
         """The policy of a row."""
@@ -115,7 +139,7 @@ class Cell:
         with progress(f"{self.motion.name}, seed {self.seed}, {row}") as watch:
             return finetune(
                 *(self.policy, self.simulator(row), folder),
-                FINETUNED.with_samples(self.args.tuning),
+                self.settings(row),
                 motion=self.motion,
                 seed=self.seed,
                 checkpoint=self.loop.path / f".{row}.safetensors",
@@ -150,10 +174,34 @@ def study(args: argparse.Namespace) -> dict[str, Any]:
     return found
 
 
+def queued(args: argparse.Namespace) -> tuple[dict[str, Any], int]:
+    """Every motion of a queue; what cannot be made is said, and the next is gone on with."""
+    missed = 0
+    for entry in read_queue(args.queue, (*ROWS, *BESIDE)):
+        for row in entry.rows:
+            try:
+                study(_asked(args, entry, row))
+            except GaplessError as error:
+                missed += 1
+                Console(stderr=True).print(f"{entry.file}, {row}: {error}", markup=False)
+    return read_json(args.results) if args.results.exists() else {}, missed
+
+
+def _asked(args: argparse.Namespace, entry: QueuedMotion, row: str) -> argparse.Namespace:
+    """What a row of a queued motion is made with."""
+    motion, policy = file_of(entry.file, args.motions, "--motions"), None
+    if entry.policy:
+        robot = Robot.load("g1_23dof", mount="free")
+        seconds = read_motions(motion, robot)[0].seconds
+        network = file_of(entry.policy, args.policies, "--policies")
+        policy = contract_beside(network, seconds, args.out / "contracts")
+    return argparse.Namespace(**{**vars(args), "motion": motion, "policy": policy, "rows": [row]})
+
+
 def table(motion: str, rows: dict[str, dict[str, dict[str, float]]]) -> Table:
     """Rows by ASAP's columns, mean ± std over seeds."""
     shown = Table("tuned in", *SCORES, "seeds", title=f"{motion}: on the robot")
-    for row in (r for r in ROWS if r in rows):
+    for row in (r for r in (*ROWS, *BESIDE) if r in rows):
         cells = list(rows[row].values())
         columns = [_spread([c[name] for c in cells]) for name in SCORES]
         shown.add_row(row, *columns, str(len(cells)))
@@ -169,19 +217,26 @@ def _spread(values: list[float]) -> str:
 def main() -> None:
     """Parse, run, print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("motion", type=Path)
+    parser.add_argument("motion", type=Path, nargs="?")
+    parser.add_argument("--queue", type=Path, help="motions and rows to make, one after another")
+    parser.add_argument("--motions", type=Path, help="folder of the queue's motions")
+    parser.add_argument("--policies", type=Path, help="folder of the queue's pretrained trackers")
     parser.add_argument("--policy", type=Path, help="contract of a pretrained tracker")
     parser.add_argument("--target", default="physx:hard")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--rows", nargs="+", choices=ROWS, default=list(ROWS))
+    parser.add_argument("--rows", nargs="+", choices=(*ROWS, *BESIDE), default=list(ROWS))
     parser.add_argument("--samples", type=float, default=4e6, help="of a training")
     parser.add_argument("--tuning", type=float, default=1.2e6, help="samples of each tuning")
     parser.add_argument("--budget", type=float, default=600.0, help="seconds of PPO on a delta")
     parser.add_argument("--out", type=Path, default=Path("out/closed_loop"))
     parser.add_argument("--results", type=Path, default=Path("docs/closed_loop.json"))
-    found = study(parser.parse_args())
-    for motion, rows in found.items():
+    args = parser.parse_args()
+    if (args.motion is None) == (args.queue is None):
+        parser.error("which motion? give its file, or --queue FILE")
+    results, missed = queued(args) if args.queue else (study(args), 0)
+    for motion, rows in results.items():
         Console(width=140).print(table(motion, rows))
+    raise SystemExit(1 if missed else 0)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,8 @@ from gapless.motions.motion_frames import MotionFrames
 from gapless.motions.references import read_motions
 from gapless.motions.standing import stand
 from gapless.tracking.tracking_contract import tracking_contract
-from gapless.tracking.training import TrackerTraining, TrainSettings, training_world
+from gapless.tracking.training import TrackerTraining, TrainSettings
+from gapless.tracking.training_worlds import world_to_train_in
 
 STEPS, TURNS = 24, 7
 """Control steps of a turn, as of an iteration of PPO; turns."""
@@ -38,7 +39,7 @@ NOISE = 0.3
 def environment(robot: Robot, motion: Motion, count: int) -> tuple[WorldVecEnv, MujocoWorld]:
     """As `train` makes it."""
     settings = TrainSettings(environments=count)
-    world = training_world(robot, settings)
+    world = world_to_train_in(robot, settings)
     assert isinstance(world, MujocoWorld)
     frames = MotionFrames.of(motion, robot, world.rate)
     contract = tracking_contract(frames, robot, settings.preset, settings.action, world.timestep)

@@ -57,7 +57,7 @@ def test_a_policy_is_tuned_in_a_run(
     assert main(["finetune", str(policy), *asked, *SMALL]) == 0
     shown = capsys.readouterr()
     assert "tuned: bodies are" in shown.out
-    assert f"next: gapless evaluate {out} --run {run}" in " ".join(shown.err.split())
+    assert f"next: gapless policy show {out}\n" in shown.err  # it is held, and never evaluated
     facts = json.loads(figures.read_text())
     assert facts["tuned"] and facts["world"]["timestep"] == 0.004
     assert facts["settings"]["action_noise"] == 0.01
@@ -118,11 +118,14 @@ WRONG = {
     "robot": (["--world", "mujoco"], "unknown robot 'pendulum'"),
     "engine": (["--world", "mujco", "--robot", "ROBOT"], "unknown engine 'mujco'"),
     "motion": (["--run", "RUN", "--motion", "absent.npz"], "absent.npz does not exist"),
-    "noise": (["--run", "RUN", "--noise", "-1"], "action_noise must not be below 0"),
-    "exploration": (["--run", "RUN", "--exploration", "-1"], "noise must not be below 0"),
+    "noise": (["--run", "RUN", "--noise", "-1"], "action_noise is -1.0; expected"),
+    "exploration": (["--run", "RUN", "--exploration", "-1"], "noise is -1.0; expected"),
     "intervals": (["--run", "RUN", "--vary", "3"], "--vary draws from the intervals of identified"),
-    "vary": (["--run", "RUN", "--vary", "-1"], "vary must not be below 0"),
+    "vary": (["--run", "RUN", "--vary", "-1"], "vary is -1; expected"),
     "environments": (["--run", "RUN", "--environments", "1"], "expected 1 or more"),
+    "samples": (["--run", "RUN", "--samples", "-5"], "samples is -5.0; expected control steps"),
+    "not a number": (["--run", "RUN", "--noise", "nan"], "action_noise is nan; expected"),
+    "seed": (["--run", "RUN", "--seed", "-1"], "seed is -1; give 0 or more"),
 }
 
 

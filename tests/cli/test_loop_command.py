@@ -11,6 +11,7 @@ import pytest
 from closed_arm import closed_arm
 from finished_loop import finished_loop
 from gapless.cli.main import main
+from gapless.cli.stopping import Terminated
 from gapless.errors import MissingExtraError
 from gapless.robots import Robot
 from gapless.tracking.policy_loop import PolicyLoop
@@ -47,6 +48,27 @@ def test_it_ends_with_its_page(
         "policy_0",
         "policy_1",
     }
+
+
+@pytest.mark.parametrize(("stop", "code"), [(KeyboardInterrupt, 130), (Terminated, 143)])
+def test_stopped_it_says_how_it_goes_on(
+    stop: type[BaseException],
+    code: int,
+    asked: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """By Ctrl-C or SIGTERM, whatever is done by then."""
+
+    def stopped(loop: PolicyLoop) -> None:
+        loop.path.mkdir()
+        raise stop
+
+    monkeypatch.setattr(PolicyLoop, "run", stopped)
+    assert main(asked) == code
+    assert "the same command again resumes" in capsys.readouterr().err
+    assert not (tmp_path / "loop" / "report.html").exists()
 
 
 def test_without_the_extra_only_the_page_is_missing(

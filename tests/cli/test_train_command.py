@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,8 @@ import pytest
 
 import gapless
 from gapless.cli.main import main
-from gapless.cli.training_options import checkpoint_of
+from gapless.cli.train_command import Train
+from gapless.cli.training_options import checkpoint_of, evaluated
 from gapless.policies import Policy
 from gapless.progress import Progress
 from gapless.tracking import TrainSettings, training
@@ -37,7 +39,7 @@ def test_command_and_python_give_the_same_policy(
     told = ["--json", str(figures), "--log", str(log), "--seed", "3"]
     assert main(["train", *given, "--out", str(out), *SMALL, *told]) == 0
     shown = capsys.readouterr()
-    assert "p: bodies are" in shown.out and f"next: gapless evaluate {out}" in shown.err
+    assert "p: bodies are" in shown.out and f"next: gapless policy show {out}\n" in shown.err
     how = TrainSettings(environments=8).with_samples(200)
     world = MujocoWorld(pendulum(tmp_path / "robot"), physics_step=0.005)
     by_python = gapless.train(swings(0.5), world, tmp_path / "b" / "p", how, seed=3)
@@ -111,6 +113,21 @@ def test_one_motion_of_several_is_picked(given: list[str], tmp_path: Path) -> No
     assert json.loads((out / "training.json").read_text())["motion"] == "b"
 
 
+def test_what_is_typed_next_works(
+    given: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A robot that is held is not evaluated; one on its feet is, by the file it came from."""
+    out, held = tmp_path / "a policy", pendulum(tmp_path / "robot")
+    assert main(["train", *given, "--out", str(out), *SMALL]) == 0
+    typed = capsys.readouterr().err.splitlines()[-1].removeprefix("next: gapless ")
+    assert main(shlex.split(typed)) == 0
+    asked = Train(motion=Path("m.npz"), robot=held.source, out=Path("p"), lock=("arms",))
+    free = replace(held, mount="free")
+    told = f"gapless evaluate p --world mujoco --robot {held.source} --lock arms"
+    assert evaluated(asked, free, "--world", "mujoco") == told
+    assert evaluated(asked, free, "--run", "r") == "gapless evaluate p --run r"
+
+
 WRONG = {
     "robot": (["--robot", "g1_24dof"], "g1_24dof"),
     "preset": (["--preset", "asapp"], "unknown preset 'asapp'. Did you mean 'asap'"),
@@ -120,10 +137,14 @@ WRONG = {
     "lock": (["--lock", "knee"], "unknown joint or joint group 'knee'"),
     "few environments": (["--environments", "2"], "no more minibatches than environments"),
     "push of a held robot": (["--push", "1"], "a push: that needs a base"),
-    "noise": (["--sensor-noise", "-1"], "sensor_noise must not be below 0"),
+    "noise": (["--sensor-noise", "-1"], "sensor_noise is -1.0; expected"),
     "vary a hidden robot": (["--world", "mujoco:hard", "--vary", "2"], "can be varied"),
     "vary too many": (["--vary", "9"], "vary asks for 9 simulators"),
     "physics step": (["--physics-step", "0"], "must be above 0"),
+    "no samples": (["--samples", "-5"], "samples is -5.0; expected control steps"),
+    "samples without end": (["--samples", "inf"], "samples is inf; expected control steps"),
+    "not a number": (["--push", "nan"], "push is nan; expected finite numbers"),
+    "seed": (["--seed", "-1"], "seed is -1; give 0 or more"),
 }
 
 

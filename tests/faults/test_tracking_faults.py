@@ -1,8 +1,8 @@
-"""Faults 45-54: what cannot be trained, motion or policy, is told, and nothing is left behind."""
+"""Faults 45-60: what cannot be trained, motion or policy, is told, and nothing is left behind."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -16,7 +16,9 @@ from gapless.cli.main import main
 from gapless.cli.training_options import checkpoint_of
 from gapless.closing import Run
 from gapless.corrections import CorrectedWorld, Correction
-from gapless.errors import ModelError
+from gapless.errors import DataError, ModelError
+from gapless.learning import ppo_loop, ppo_progress
+from gapless.learning.checkpoint import read_tensors
 from gapless.motions import Motion
 from gapless.motions.motion_frames import MotionFrames
 from gapless.policies import Policy
@@ -157,18 +159,18 @@ def test_case_52_a_network_with_a_memory_is_refused(tmp_path: Path, capsys, rod:
     assert "is no chain of dense layers" in said and "without a memory" in said
 
 
-def test_case_53_progress_that_was_cut_short_is_a_fresh_start(
-    tmp_path: Path, capsys, rod: Robot
-) -> None:
-    """Not a failure, and not half a training: the policy is the one that it would be."""
-    asked = [*trained_on(swings(0.5), rod.source, tmp_path), *SMALL]
-    out = tmp_path / "b" / "p"
-    assert main([*asked, "--out", str(tmp_path / "a" / "p")]) == 0
-    out.parent.mkdir()
-    checkpoint_of(out).write_bytes(b'\x40\x00\x00\x00\x00\x00\x00\x00{"cut')
-    assert main([*asked, "--out", str(out)]) == 0
-    whole, again = ((tmp_path / k / "p" / "policy.onnx").read_bytes() for k in "ab")
-    assert whole == again and not checkpoint_of(out).exists()
+def test_case_53_progress_that_was_cut_short_is_refused(tmp_path: Path, capsys, rod: Robot) -> None:
+    """It is left as it is; starting over gives the policy that it would be."""
+    asked = trained_on(swings(0.5), rod.source, tmp_path)
+    assert main([*asked, *SMALL, "--out", str(tmp_path / "a" / "out")]) == 0
+    capsys.readouterr()
+    kept = checkpoint_of(tmp_path / "out")
+    kept.write_bytes(b'\x40\x00\x00\x00\x00\x00\x00\x00{"cut')
+    said = refused(asked, tmp_path, capsys)
+    assert f"{kept} is damaged" in said and "start over with --restart" in said
+    assert main([*asked, *SMALL, "--out", str(tmp_path / "out"), "--restart"]) == 0
+    whole, again = ((tmp_path / k / "policy.onnx").read_bytes() for k in ("a/out", "out"))
+    assert whole == again and not kept.exists()
 
 
 def test_case_54_a_contract_that_was_damaged_is_refused(tmp_path: Path, capsys, rod: Robot) -> None:
@@ -185,3 +187,93 @@ def test_case_54_a_contract_that_was_damaged_is_refused(tmp_path: Path, capsys, 
     onnx.helper.set_model_props(model, {KEY: "{}"})
     onnx.save(model, str(network))
     assert f"{KEY} does not read as a contract" in refused(asked, tmp_path, capsys)
+
+
+def spoilt(kind: str) -> tuple[Motion, str]:
+    """A motion of a G1 that nothing can follow, and what is said of it."""
+    robot = Robot.load("g1_23dof")
+    motion, q = standing_motion(robot, 0.6), standing_motion(robot, 0.6).q
+    if kind == "floor":
+        return replace(motion, base_pos=motion.base_pos - [0, 0, 0.3]), "feet below the floor 0.3"
+    q[15:, robot.joints.index("left_knee_joint")] += 0.9 if kind == "speed" else 0.0
+    q[:, robot.joints.index("left_knee_joint")] += 9.0 if kind == "range" else 0.0
+    said = "speed of joints" if kind == "speed" else "joints beyond their range"
+    return replace(motion, q=q), said
+
+
+@pytest.mark.parametrize("kind", ["floor", "speed", "range"])
+def test_case_55_a_motion_that_nothing_can_follow_is_refused(
+    kind: str, tmp_path: Path, capsys
+) -> None:
+    """By train and by loop, before anything is written; in Python, too."""
+    motion, told = spoilt(kind)
+    asked = trained_on(motion, "g1_23dof", tmp_path)
+    said = refused(asked, tmp_path, capsys)
+    assert told in said and "is the most" in said and "gapless motion check FILE" in said
+    loop = ["loop", *asked[1:], "--target", "mujoco:mild"]
+    assert told in refused(loop, tmp_path, capsys)
+    with pytest.raises(DataError, match=told):
+        gapless.train(motion, Robot.load("g1_23dof"), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_case_56_a_policy_is_not_tuned_on_such_a_motion(tmp_path: Path, capsys, rod: Robot) -> None:
+    """Given beside it."""
+    policy = str(policy_of(rod, swings(), tmp_path / "policy").source.parent)
+    far = replace(swings(), q=swings().q + 4).save(tmp_path / "far.npz")
+    run = begun(tmp_path / "run", rod)
+    said = refused(["finetune", policy, "--run", run, "--motion", str(far)], tmp_path, capsys)
+    assert "'swings' cannot be tracked by pendulum: joints beyond their range" in said
+
+
+def test_case_57_gains_of_another_robot_are_refused(tmp_path: Path, capsys, rod: Robot) -> None:
+    """Ten times as stiff as the robot: tuning would only learn around it."""
+    stiff = rod.with_joints(kp=10 * rod.joints.kp)
+    policy = str(policy_of(stiff, swings(), tmp_path / "policy").source.parent)
+    run = begun(tmp_path / "run", rod)
+    said = refused(["finetune", policy, "--run", run], tmp_path, capsys)
+    assert "states kp of swing 220, the robot 22 N·m/rad" in said and "policy check" in said
+
+
+def test_case_58_a_loop_begins_with_a_policy_of_its_robot(
+    tmp_path: Path, capsys, rod: Robot
+) -> None:
+    """Of another one it is refused, and so are numbers that make no loop; no folder is made."""
+    policy = str(policy_of(rod, swings(), tmp_path / "policy").source.parent)
+    motion = standing_motion(Robot.load("g1_23dof", mount="free"), 0.3)
+    asked = ["loop", *trained_on(motion, "g1_23dof", tmp_path)[1:], "--target", "mujoco:mild"]
+    assert "'swing'" in refused([*asked, "--policy", policy], tmp_path, capsys)
+    for wrong in (["--rounds", "0"], ["--takes", "0"], ["--seed", "-1"], ["--tune-samples", "nan"]):
+        assert "expected" in refused([*asked, *wrong], tmp_path, capsys)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "mine.txt").write_text("mine")
+    assert "is not empty and is no loop" in refused(asked, tmp_path, capsys)
+
+
+def test_case_59_a_training_that_runs_away_keeps_what_it_had(
+    tmp_path: Path, capsys, rod: Robot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Noise that explodes stops it; the checkpoint of the round before is whole, no policy is."""
+    monkeypatch.setattr(ppo_progress, "KEEP_SECONDS", -1.0)
+    guard, out = ppo_loop.refuse_not_finite, tmp_path / "out"
+
+    def watched(figures: Mapping[str, float], models: Iterable[torch.nn.Module], k: int) -> None:
+        exploded = {"noise": 1e3} if k == 12 and "noise" in figures else {}
+        guard({**figures, **exploded}, models, k)
+
+    monkeypatch.setattr(ppo_loop, "refuse_not_finite", watched)
+    asked = [*trained_on(swings(0.5), rod.source, tmp_path), "--out", str(out)]
+    assert main([*asked, "--environments", "4", "--samples", str(20 * 4 * 24)]) == 2
+    said = capsys.readouterr().err
+    assert "noise 1e+03 (more than 20)" in said and "in iteration 12" in said
+    assert read_tensors(checkpoint_of(out))[1]["iteration"] == 10 and not out.exists()
+
+
+def test_case_60_a_folder_that_is_neither_run_nor_loop_has_no_page(tmp_path: Path, capsys) -> None:
+    """Both are named, with what makes them."""
+    for folder in (tmp_path, tmp_path / "absent"):
+        assert main(["report", str(folder)]) == 2
+        said = capsys.readouterr().err
+        assert "is neither a run nor a loop" in said
+        assert "run.json" in said and "loop.json" in said and "gapless loop" in said
+    assert not list(tmp_path.iterdir())

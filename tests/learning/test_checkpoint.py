@@ -102,8 +102,8 @@ def test_a_kill_during_a_write_leaves_the_previous_one(tmp_path: Path, moment: s
     np.testing.assert_array_equal(found[0]["w"], 0.0)
 
 
-def test_a_damaged_checkpoint_is_a_fresh_start(tmp_path: Path) -> None:
-    """Not a failure, and never code that runs."""
+def test_a_damaged_checkpoint_is_a_fresh_start_or_refused(tmp_path: Path) -> None:
+    """Hours of work are not forgotten without a word; and never code that runs."""
     write_tensors(tmp_path / "c", FIRST, {"turn": 1})
     whole = (tmp_path / "c").read_bytes()
     for damaged in (whole[:-3], b"", b"\x80\x04\x95", whole[:20]):
@@ -111,3 +111,7 @@ def test_a_damaged_checkpoint_is_a_fresh_start(tmp_path: Path) -> None:
         assert Checkpoint(tmp_path / "c").load() is None
         with pytest.raises(FormatError, match="damaged"):
             read_tensors(tmp_path / "c")
+        with pytest.raises(FormatError, match=r"damaged.*restore the file.*--restart"):
+            Checkpoint(tmp_path / "c", precious=True).load()
+        assert (tmp_path / "c").read_bytes() == damaged
+    assert Checkpoint(tmp_path / "c", restart=True, precious=True).load() is None

@@ -134,16 +134,37 @@ def test_what_is_no_number_is_refused(tmp_path: Path, monkeypatch) -> None:
     assert kept.load() is None
 
 
+def test_a_critic_that_is_lost_does_not_replace_what_was_kept(tmp_path: Path, monkeypatch) -> None:
+    """Its losses may still be numbers in the iteration that ruins it."""
+    monkeypatch.setattr(ppo_progress, "KEEP_SECONDS", -1.0)
+    ruined, kept = loop(), Checkpoint(tmp_path / "progress")
+    learn = ruined.algorithm.update
+
+    def update() -> dict[str, float]:
+        losses = learn()
+        if ruined.progress.iteration == 4:
+            with torch.no_grad():
+                next(ruined.algorithm.critic.parameters()).fill_(torch.nan)
+        return losses
+
+    monkeypatch.setattr(ruined.algorithm, "update", update)
+    with pytest.raises(NotFiniteError, match=r"mlp.*iteration 4.*What was kept before it stays"):
+        ruined.run(kept)
+    found = kept.load()
+    assert found is not None and found[1]["iteration"] == 4
+    assert all(np.isfinite(array).all() for array in found[0].values())
+
+
 def test_a_noise_that_explodes_is_refused() -> None:
     """The training has run away, though every figure is still a number."""
     model = torch.nn.Linear(1, 1)
-    refuse_not_finite({"reward": 1.0, "noise": MOST_NOISE}, model, 3)
+    refuse_not_finite({"reward": 1.0, "noise": MOST_NOISE}, [model], 3)
     with pytest.raises(NotFiniteError, match=r"noise 20\.5 \(more than 20\).*iteration 3"):
-        refuse_not_finite({"reward": 1.0, "noise": 20.5}, model, 3)
+        refuse_not_finite({"reward": 1.0, "noise": 20.5}, [model], 3)
     with torch.no_grad():
         model.bias[0] = torch.inf
     with pytest.raises(NotFiniteError, match="bias is not finite"):
-        refuse_not_finite({"reward": 1.0}, model, 3)
+        refuse_not_finite({"reward": 1.0}, [torch.nn.Linear(1, 1), model], 3)
 
 
 def test_only_the_critic_warms_up() -> None:

@@ -14,8 +14,9 @@ from gapless.errors import ArtifactError, DataError
 from gapless.evaluation import Evaluation
 from gapless.learning.ppo_settings import PpoSettings
 from gapless.motions.motion import Motion
+from gapless.progress import Progress
 from gapless.reports import report
-from gapless.tracking import TrainSettings
+from gapless.tracking import TrainSettings, tracking_contract
 from gapless.tracking.loop_folder import LoopFolder
 from gapless.tracking.policy_loop import LoopSettings, PolicyLoop
 from gapless.worlds.named_worlds import world_of
@@ -89,6 +90,28 @@ def shown_again(loop: PolicyLoop) -> None:
     assert "loop-errors" in text and "sways" in text and "not there" not in text
 
 
+def test_a_loop_that_is_killed_in_its_training_goes_on(
+    robot: Robot, sways: Motion, tmp_path: Path
+) -> None:
+    """To the same policy, byte for byte."""
+    how, seen = replace(HOW, train=TINY.with_samples(12 * 8 * 8)), list[int]()
+    target = world_of("mujoco:mild", robot)
+    through = PolicyLoop(sways, robot, target, tmp_path / "a", how).first()
+
+    def kill(now: Progress) -> None:
+        if now.done == 11:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        PolicyLoop(sways, robot, target, tmp_path / "b", how, watch=kill).first()
+    assert not (tmp_path / "b" / "policy_0").exists()
+    again = PolicyLoop(
+        *(sways, robot, target, tmp_path / "b", how), watch=lambda now: seen.append(now.done)
+    )
+    assert again.first().source.read_bytes() == through.source.read_bytes()
+    assert min(seen) == 11 and not list((tmp_path / "b").glob(".*progress*"))
+
+
 def test_a_folder_of_another_loop_is_refused(robot: Robot, sways: Motion, tmp_path: Path) -> None:
     """Before anything is computed."""
     target = world_of("mujoco:mild", robot)
@@ -98,12 +121,16 @@ def test_a_folder_of_another_loop_is_refused(robot: Robot, sways: Motion, tmp_pa
 
 
 def test_another_policy_to_begin_with_is_another_loop(
-    robot: Robot, sways: Motion, tmp_path: Path
+    robot: Robot, sways: Motion, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One that falls at once teaches nothing, and its folder is not gone on with by another."""
     first = [train(sways, robot, tmp_path / f"p{s}", TINY, seed=s) for s in (0, 1)]
     target = world_of("mujoco", robot)
     limp = PolicyLoop(sways, robot, target, tmp_path / "loop", HOW, begun=_limp(first[0]))
+    with pytest.raises(DataError, match=r"states kp of FL_hip_joint 0\.1, the robot 80"):
+        limp.first()
+    assert not (tmp_path / "loop").exists()
+    monkeypatch.setattr(tracking_contract, "far_gains", lambda asked, own: np.zeros(12, bool))
     with pytest.raises(DataError, match=r"falls within 1 s in all 4 takes .* train it longer"):
         limp.closed(1, limp.first())
     assert not (tmp_path / "loop" / "data_1").exists()

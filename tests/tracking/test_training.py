@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gapless
-from gapless.errors import ArtifactError, SimulationError
+from gapless.errors import ArtifactError, FormatError, SimulationError
 from gapless.learning.checkpoint import read_tensors
 from gapless.motions import read_motions
 from gapless.motions.motion_frames import MotionFrames
@@ -19,6 +19,7 @@ from gapless.policies.mlp_weights import MlpWeights, read_mlp
 from gapless.progress import Progress
 from gapless.robots import Robot
 from gapless.tracking import training
+from gapless.tracking.training_worlds import world_to_train_in
 from gapless.worlds import MujocoWorld
 from gapless.worlds.mixed_world import MixedWorld
 from pendulum import pendulum, swings
@@ -131,14 +132,26 @@ def test_progress_of_another_training_is_refused(tmp_path: Path) -> None:
     assert not progress.exists()
 
 
-def test_progress_that_was_cut_short_is_a_fresh_start(tmp_path: Path) -> None:
-    """Damaged or of another format, it never half counts."""
-    robot = pendulum(tmp_path)
-    whole = gapless.train(swings(), robot, tmp_path / "policy", TINY)
-    progress = tmp_path / "progress"
-    progress.write_bytes(b"\x08\x00\x00\x00\x00\x00\x00\x00{}")
-    again = gapless.train(swings(), robot, tmp_path / "a" / "policy", TINY, checkpoint=progress)
-    assert again.source.read_bytes() == whole.source.read_bytes()
+def test_progress_that_was_cut_short_is_refused(tmp_path: Path) -> None:
+    """Damaged or of another format, it never half counts, and is not forgotten without a word."""
+    robot, progress = pendulum(tmp_path), tmp_path / "progress"
+    cut = b"\x08\x00\x00\x00\x00\x00\x00\x00{}"
+    progress.write_bytes(cut)
+    out = tmp_path / "policy"
+    with pytest.raises(FormatError, match=r"progress is damaged .* restart=True"):
+        gapless.train(swings(), robot, out, TINY, checkpoint=progress)
+    assert progress.read_bytes() == cut and not out.exists()
+    gapless.train(swings(), robot, out, TINY, checkpoint=progress, restart=True)
+    assert not progress.exists()
+
+
+def test_a_world_that_is_given_is_varied_too(tmp_path: Path) -> None:
+    """As the simulator of a robot is; the same simulators either way."""
+    robot, how = pendulum(tmp_path), replace(TINY, vary=3)
+    by_world = gapless.train(swings(), MujocoWorld(robot, physics_step=0.005), tmp_path / "w", how)
+    by_robot = gapless.train(swings(), robot, tmp_path / "r", how)
+    assert told(by_world)["world"] == told(by_robot)["world"]
+    assert told(by_world)["error_m"] == told(by_robot)["error_m"]
 
 
 def test_the_same_seed_gives_the_same_policy(tmp_path: Path) -> None:
@@ -191,7 +204,7 @@ def test_a_robot_is_trained_in_simulators_that_differ(tmp_path: Path) -> None:
     varied = gapless.train(swings(), robot, tmp_path / "v", replace(TINY, vary=3))
     plain = gapless.train(swings(), robot, tmp_path / "p", TINY)
     assert told(varied)["world"] != told(plain)["world"]
-    world = training.training_world(robot, replace(TINY, vary=3))
+    world = world_to_train_in(robot, replace(TINY, vary=3))
     assert isinstance(world, MixedWorld) and len(world.worlds) == 3
     assert told(varied)["world"] == asdict(world.identity)
 

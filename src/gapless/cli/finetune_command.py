@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from gapless.cli.terminal import parse
-from gapless.cli.training_options import TrainingOptions, trained
+from gapless.cli.training_options import TrainingOptions, evaluated, trained
 from gapless.errors import GaplessError, unknown
 
 if TYPE_CHECKING:
@@ -38,8 +38,6 @@ class Finetune(TrainingOptions):
     """Instead of a run: ENGINE[:PRESET[:UNIT]], e.g. physx:hard:2."""
     robot: str | None = None
     """With --world: built-in robot, or path of an .xml, .urdf or .toml; the policy's by default."""
-    lock: tuple[str, ...] = ()
-    """Joints or joint groups to weld at their default angle."""
     motion: Path | None = None
     """What it follows; the motion beside the policy by default."""
     noise: float = 0.0
@@ -73,8 +71,8 @@ def run(arguments: list[str]) -> int:
     world = _world(args, policy)
     motion = _motion(args, world.robot)
     training = partial(finetune, policy, world, args.out, how, motion=motion)
-    where = f" --run {args.run}" if args.run else f" --world {args.world}"
-    return trained(args, training, f"gapless evaluate {args.out}{where}")
+    where = ("--run", str(args.run)) if args.run else ("--world", str(args.world))
+    return trained(args, training, evaluated(args, world.robot, *where))
 
 
 def _world(args: Finetune, policy: Policy) -> World:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from gapless.cli.terminal import parse
-from gapless.cli.training_options import TrainingOptions, trained
+from gapless.cli.training_options import TrainingOptions, evaluated, trained
 from gapless.errors import unknown
 
 if TYPE_CHECKING:
@@ -31,8 +31,6 @@ class Train(TrainingOptions):
     """Motion file; see gapless motion."""
     robot: str
     """Built-in robot, or path of an .xml, .urdf or .toml."""
-    lock: tuple[str, ...] = ()
-    """Joints or joint groups to weld at their default angle."""
     pick: str | None = None
     """Only the motion of this name, of a file with several."""
     joint_order: tuple[str, ...] = ()
@@ -64,7 +62,7 @@ def run(arguments: list[str]) -> int:
     robot = Robot.load(args.robot, lock=args.lock)
     motion, world = _motion(args, robot), _world(args, robot)
     training = partial(train, motion, world, args.out, _settings(args))
-    return trained(args, training, f"gapless evaluate {args.out}")
+    return trained(args, training, evaluated(args, robot))
 
 
 def _motion(args: Train, robot: Robot) -> Motion:
@@ -79,14 +77,12 @@ def _motion(args: Train, robot: Robot) -> Motion:
 
 
 def _world(args: Train, robot: Robot) -> World:
-    from gapless.tracking.training import training_world
-    from gapless.tracking.varied_worlds import varied_world
+    from gapless.tracking.training_worlds import nominal_world
     from gapless.worlds.named_worlds import world_of
 
     if args.world is None:
-        return training_world(robot, _settings(args), args.seed, args.physics_step)
-    world = world_of(args.world, robot, args.physics_step)
-    return varied_world(world, args.vary, args.seed) if args.vary else world
+        return nominal_world(robot, args.physics_step)
+    return world_of(args.world, robot, args.physics_step)
 
 
 def _settings(args: Train) -> TrainSettings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -13,6 +14,7 @@ from gapless.progress import Watch
 
 if TYPE_CHECKING:
     from gapless.policies import Policy
+    from gapless.robots import Robot
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,6 +23,8 @@ class TrainingOptions:
 
     out: Path
     """Folder for the policy."""
+    lock: tuple[str, ...] = ()
+    """Joints or joint groups to weld at their default angle."""
     environments: int = 512
     """At once."""
     seed: int = 0
@@ -63,8 +67,25 @@ def trained(args: TrainingOptions, training: Training, then: str) -> int:
     except KeyboardInterrupt as stop:
         return stopped(stop, checkpoint.exists())
     report_tracker(policy, args.json)
-    console(stderr=True).print(f"next: {then}")
+    console(stderr=True).print(f"next: {then}", markup=False, soft_wrap=True)
     return 0
+
+
+def evaluated(args: TrainingOptions, robot: Robot, *where: str) -> str:
+    """The command after a training: only what stands on its feet is evaluated.
+
+    Args:
+        args: of the training.
+        robot: that was trained.
+        where: the run, which says its robot, or the world.
+    """
+    if robot.mount != "free":
+        return shlex.join(["gapless", "policy", "show", str(args.out)])
+    words = ["gapless", "evaluate", str(args.out), *where]
+    if "--run" not in where:
+        words += ["--robot", robot.source] if robot.source else []
+        words += ["--lock", *args.lock] if args.lock else []
+    return shlex.join(words)
 
 
 def checkpoint_of(out: Path) -> Path:

@@ -28,6 +28,8 @@ DRAWS = 256
 TRIAL = Scenario(episodes=8, seconds=6.0)
 BETTER = 0.7
 """A variant with this share of the error, or less, is better than what the contract says."""
+FAR = 8.0
+"""Times a robot's own stiffness, or parts of it, that no policy for it states."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,7 @@ def _numbers(policy: Policy, robot: Robot) -> Iterator[PolicyCheck]:
     )
     yield _about("default pose", "within the limits", contract.joints, beyond, "beyond its limits")
     own = joints.kp[columns]
-    odd = (own > 0) & ((np.array(contract.kp) > 8 * own) | (np.array(contract.kp) < own / 8))
+    odd = far_gains(np.array(contract.kp), own)
     yield _about(
         "gains", "near the robot's own", contract.joints, odd, "far from the robot's own", "warning"
     )
@@ -129,6 +131,11 @@ def _numbers(policy: Policy, robot: Robot) -> Iterator[PolicyCheck]:
         yield PolicyCheck(
             "rate", "ok" if ok else "failed", said if ok else f"{said}: not a whole number"
         )
+
+
+def far_gains(asked: np.ndarray, own: np.ndarray) -> np.ndarray:
+    """(J,) stiffnesses of a policy that no robot with these of its own was meant to have."""
+    return (own > 0) & ((asked > FAR * own) | (asked < own / FAR))
 
 
 def _about(

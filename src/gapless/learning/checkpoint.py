@@ -21,11 +21,17 @@ class Checkpoint:
         path: file; None keeps nothing.
         question: what the result depends on. Progress of another question is refused.
         restart: forget earlier progress.
+        precious: refuse progress that was damaged, hours of work, instead of beginning anew.
     """
 
     def __init__(
-        self, path: Path | None, question: dict[str, Any] | None = None, restart: bool = False
+        self,
+        path: Path | None,
+        question: dict[str, Any] | None = None,
+        restart: bool = False,
+        precious: bool = False,
     ) -> None:
+        self.precious = precious
         # As it is read back: JSON has lists, not tuples.
         self.path, self.question = path, json.loads(json.dumps(question or {}))
         if restart:
@@ -37,8 +43,13 @@ class Checkpoint:
             return None
         try:
             arrays, facts = read_tensors(self.path)
-        except FormatError:
-            return None  # a damaged checkpoint is a fresh start, not a failure
+        except FormatError as error:
+            if self.precious:
+                raise FormatError(
+                    f"{error}. It was to hold the progress of a training: restore the file, or "
+                    "start over with --restart (in Python restart=True; of a loop, delete it)"
+                ) from error
+            return None  # where little is lost, a fresh start, not a failure
         before = facts.pop("question", {})
         differing = [
             f"{k} was {before.get(k)!r}, now {self.question.get(k)!r}"

@@ -121,13 +121,14 @@ class PpoLoop:
         obs, logged = self._collect(obs)
         stored = algorithm.storage
         figures = {"reward": float(stored.rewards.mean()), "return": float(stored.returns.mean())}
-        refuse_not_finite(figures, algorithm.actor, iteration)
+        models = algorithm.actor, algorithm.critic
+        refuse_not_finite(figures, models, iteration)
         algorithm.actor.requires_grad_(iteration >= self.warm_up)
         losses = algorithm.update()
         figures |= {"value_loss": losses["value"], "surrogate": losses["surrogate"]}
         figures["noise"] = float(algorithm.actor.output_std.detach().mean())
         figures["rate"] = float(algorithm.learning_rate)
-        refuse_not_finite(figures, algorithm.actor, iteration)
+        refuse_not_finite(figures, models, iteration)
         return obs, figures | logged
 
     @torch.inference_mode()

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gapless.errors import DataError
 from gapless.motions.motion import Motion
 from gapless.motions.motion_frames import MotionFrames
 from gapless.motions.support import balance
@@ -47,6 +48,13 @@ class TrackabilityCheck:
     def ok(self) -> bool:
         """Whether it is within the limit."""
         return self.value <= self.limit
+
+    def __str__(self) -> str:
+        where = f" ({self.where})" if self.where else ""
+        return (
+            f"{self.name} {self.value:.3g} {self.unit} at {self.time:.2f} s{where}, "
+            f"{self.limit:.3g} is the most"
+        )
 
 
 @dataclass(frozen=True)
@@ -104,11 +112,28 @@ def check_trackability(motion: Motion, robot: Robot) -> Trackability:
     """
     frames = MotionFrames.of(motion, robot)
     found = [check(frames, robot) for check in _OF_JOINTS]
-    if robot.mount == "free":
-        soles = _soles(frames, robot)
+    soles = _soles(frames, robot) if robot.mount == "free" else None
+    if soles is not None:
         found += [_penetration(frames, soles), _floating(frames, soles), _skating(frames, soles)]
         found += _balance(frames, robot)
     return Trackability(motion.name, robot.name, tuple(found))
+
+
+def refuse_untrackable(motion: Motion, robot: Robot) -> None:
+    """Refuse what no training can make a robot follow, before the hours that it would take.
+
+    Raises:
+        DataError: with every limit that the motion breaks, where and when.
+    """
+    found = check_trackability(motion, robot)
+    broken = "; ".join(str(check) for check in found.checks if check.fatal and not check.ok)
+    if broken:
+        asked = f"gapless motion check FILE --robot {robot.source or robot.name}"
+        raise DataError(
+            f"motion {motion.name!r} cannot be tracked by {robot.name}: {broken}. {asked} shows "
+            "all of it; gapless motion FILE --fit makes joints slower, a base that is too low is "
+            "raised where the motion is made"
+        )
 
 
 def _worst(
@@ -159,9 +184,13 @@ class _Soles:
     names: tuple[str, ...]
 
 
-def _soles(frames: MotionFrames, robot: Robot) -> _Soles:
+def _soles(frames: MotionFrames, robot: Robot) -> _Soles | None:
+    """None where nothing of the robot touches the floor."""
     kinematics, shapes = Kinematics.of(robot), floor_shapes(robot.model())
-    links = robot.link_groups.get("feet", ()) or tuple(dict.fromkeys(s.link for s in shapes))
+    solid = dict.fromkeys(shape.link for shape in shapes)
+    links = [link for link in robot.link_groups.get("feet", ()) if link in solid] or list(solid)
+    if not links:
+        return None
     state = frames.state
     pos, quat = kinematics.link_poses(state.q, state.base_pos, state.base_quat_wxyz)
     heights, places = [], []

@@ -11,7 +11,8 @@ from typing import Any
 
 from gapless.artifact import write_text_atomic
 from gapless.closing import Run
-from gapless.errors import GaplessError, MissingExtraError
+from gapless.closing.run import FACTS as RUN_FACTS
+from gapless.errors import ArtifactError, GaplessError, MissingExtraError
 from gapless.progress import ProgressReporter, Watch
 from gapless.reports.sections import (
     attribution_section,
@@ -31,6 +32,7 @@ from gapless.reports.sections import (
     replay_section,
     summary_section,
 )
+from gapless.tracking.loop_folder import FACTS as LOOP_FACTS
 from gapless.tracking.loop_folder import LoopFolder
 
 Gather = Callable[[Any], dict[str, Any] | None]
@@ -88,7 +90,14 @@ def report(
 
 
 def _opened(folder: str | Path) -> Run | LoopFolder:
-    return LoopFolder.open(folder) if LoopFolder.is_at(folder) else Run.open(folder)
+    if LoopFolder.is_at(folder):
+        return LoopFolder.open(folder)
+    if not (Path(folder) / RUN_FACTS).is_file():
+        raise ArtifactError(
+            f"{folder} is neither a run nor a loop: it has no {RUN_FACTS} and no {LOOP_FACTS}; "
+            "give the folder of gapless close --out RUN, or of gapless loop --out LOOP"
+        )
+    return Run.open(folder)
 
 
 def require_extra() -> None:

@@ -24,13 +24,15 @@ from gapless.evaluation.policy_episodes import play
 from gapless.evaluation.typical_episode import typical_episode
 from gapless.measurement.side_by_side import save_side_by_side
 from gapless.motions.motion import Motion
+from gapless.motions.trackability import refuse_untrackable
 from gapless.policies import Policy
 from gapless.progress import Watch
 from gapless.recordings import Dataset, Recording
 from gapless.robots import Robot
 from gapless.tracking.loop_folder import FACTS, SUMMARY, Scores, episode_file
+from gapless.tracking.tracking_contract import require_trackable
 from gapless.tracking.train_settings import TrainSettings
-from gapless.tracking.training import FINETUNED, finetune, train, training_world
+from gapless.tracking.training import FINETUNED, finetune, train
 from gapless.worlds.world import World
 
 SCORES = ("e_g_mpjpe", "e_mpjpe", "e_vel", "e_acc", "success")
@@ -60,6 +62,15 @@ class LoopSettings:
     finetune: TrainSettings = field(default_factory=lambda: FINETUNED)
     close: CloseSettings = field(default_factory=CloseSettings)
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        counts = {name: getattr(self, name) for name in ("rounds", "takes", "episodes")}
+        if min(counts.values()) < 1 or self.seed < 0 or not 0 <= self.push < np.inf:
+            told = {**counts, "push": self.push, "seed": self.seed}
+            raise DataError(
+                f"a loop of {', '.join(f'{v} {k}' for k, v in told.items())}; expected one or more "
+                "rounds, takes and episodes, a push in m/s and a seed that are not below 0"
+            )
 
 
 class PolicyLoop:
@@ -111,6 +122,9 @@ class PolicyLoop:
 
     def first(self) -> Policy:
         """The policy to begin with; trained where none was given."""
+        refuse_untrackable(self.motion, self.robot)
+        if self.begun is not None:
+            require_trackable(self.begun.contract, self.robot)
         self._begin()
         return self.begun or self._policy("policy_0", self._train)
 
@@ -137,6 +151,10 @@ class PolicyLoop:
                 f"{self.path} is a loop of another motion, robot, policy or setting; "
                 "choose another --out"
             )
+        if not file.exists() and self.path.exists() and any(self.path.glob("[!.]*")):
+            raise ArtifactError(
+                f"{self.path} is not empty and is no loop; choose another --out, or delete it"
+            )
         if not file.exists():
             self.path.mkdir(parents=True, exist_ok=True)
             write_json(file, _plain(facts))
@@ -146,9 +164,8 @@ class PolicyLoop:
         return Policy.load(folder) if folder.exists() else make()
 
     def _train(self) -> Policy:
-        world = training_world(self.robot, self.settings.train, self.settings.seed)
         return train(
-            *(self.motion, world, self.path / "policy_0", self.settings.train),
+            *(self.motion, self.robot, self.path / "policy_0", self.settings.train),
             seed=self.settings.seed,
             checkpoint=self.path / ".policy_0.progress.safetensors",
             watch=self._told("train"),

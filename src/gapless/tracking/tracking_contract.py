@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gapless.errors import DataError, unknown
+from gapless.evaluation.policy_check import FAR, far_gains
 from gapless.motions.motion_frames import MotionFrames
 from gapless.policies.policy_contract import Action, Block, PolicyContract, Ports, Term
 from gapless.policies.terms import KINDS
@@ -100,6 +101,7 @@ def require_trackable(contract: PolicyContract, robot: Robot, push: float = 0.0)
     """
     terms = contract.terms.values()
     robot.joints.pick([*contract.joints, *contract.hold, *(j for t in terms for j in t.joints)])
+    _refuse_gains(contract, robot)
     if contract.commands:
         raise DataError(
             f"policy {contract.name!r} is told {', '.join(contract.commands)} while it runs; only "
@@ -110,6 +112,19 @@ def require_trackable(contract: PolicyContract, robot: Robot, push: float = 0.0)
         lacking = f"policy {contract.name!r} sees {', '.join(based)}" if based else "a push"
         raise DataError(
             f"{lacking}: that needs a base, and {robot.name} is mounted {robot.mount!r}"
+        )
+
+
+def _refuse_gains(contract: PolicyContract, robot: Robot) -> None:
+    """Refuse stiffnesses of another robot or in other units: tuning would learn around them."""
+    own = robot.joints.kp[robot.joints.pick(contract.joints)]
+    odd = np.flatnonzero(far_gains(np.array(contract.kp), own))
+    if len(odd):
+        told = (f"{contract.joints[k]} {contract.kp[k]:g}, the robot {own[k]:g}" for k in odd[:3])
+        raise DataError(
+            f"policy {contract.name!r} states kp of {'; '.join(told)} N·m/rad: expected no more "
+            f"than {FAR:g} times as much or as little. Correct kp in its contract, or give the "
+            "robot that it is for (gapless policy check POLICY --robot ROBOT)"
         )
 
 

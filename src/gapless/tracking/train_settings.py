@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -63,9 +64,10 @@ class TrainSettings:
             raise unknown("preset", self.preset, REWARDS)
         if self.action not in ACTIONS:
             raise unknown("meaning of actions", self.action, ACTIONS)
-        negative = [k for k in _AMOUNTS if getattr(self, k) < 0]
-        if negative:
-            raise DataError(f"{', '.join(negative)} must not be below 0")
+        wrong = [k for k in _AMOUNTS if not 0 <= getattr(self, k) < math.inf]
+        if wrong:
+            told = ", ".join(f"{k} is {getattr(self, k)}" for k in wrong)
+            raise DataError(f"{told}; expected finite numbers that are not below 0")
         self.ppo.refuse_few(self.environments)
         if self.vary > self.environments:
             raise DataError(
@@ -84,7 +86,9 @@ class TrainSettings:
         return self.environments * self.ppo.steps * self.ppo.iterations
 
     def with_samples(self, samples: float) -> TrainSettings:
-        """So many control steps in all."""
+        """So many control steps in all; one iteration at least."""
+        if not 1 <= samples < math.inf:
+            raise DataError(f"samples is {samples}; expected control steps in all, such as 4e6")
         count = max(1, round(samples / (self.environments * self.ppo.steps)))
         return replace(self, ppo=replace(self.ppo, iterations=count))
 

@@ -23,6 +23,7 @@ from gapless.learning.threads import torch_threads
 from gapless.learning.world_vec_env import WorldVecEnv
 from gapless.motions.motion import Motion
 from gapless.motions.motion_frames import MotionFrames
+from gapless.motions.trackability import refuse_untrackable
 from gapless.policies import Policy
 from gapless.policies.contract_json import contract_text
 from gapless.policies.mlp_weights import MlpWeights, read_mlp
@@ -36,7 +37,7 @@ from gapless.tracking.tracker_files import Tracker
 from gapless.tracking.tracking_contract import MOTION_FILE, PORTS, tracking_contract
 from gapless.tracking.tracking_task import SensorNoise, TrackingTask
 from gapless.tracking.train_settings import TrainSettings
-from gapless.tracking.varied_worlds import varied_world
+from gapless.tracking.training_worlds import world_to_train_in
 from gapless.worlds.world import World
 
 NEAR = 0.05
@@ -111,13 +112,14 @@ def train(
         watch: told how far it is.
     """
     settings = settings or TrainSettings()
-    world = training_world(robot, settings, seed) if isinstance(robot, Robot) else robot
+    world = world_to_train_in(robot, settings, seed)
+    refuse_untrackable(motion, world.robot)
     frames = MotionFrames.of(motion, world.robot, world.rate)
     step = _physics_step(world)
     contract = tracking_contract(frames, world.robot, settings.preset, settings.action, step)
     contract = replace(contract, name=Path(out).name)
     job = TrackerTraining(world, frames, contract, settings, None, seed)
-    return _trained(job, out, Checkpoint(checkpoint, _question(job), restart), overwrite, watch)
+    return _trained(job, out, _kept(checkpoint, job, restart), overwrite, watch)
 
 
 def finetune(
@@ -149,15 +151,16 @@ def finetune(
         watch: told how far it is.
     """
     settings = settings or FINETUNED
-    world = varied_world(world, settings.vary, seed) if settings.vary else world
-    world = world.at_rate(policy.contract.rate)
-    frames = MotionFrames.of(motion or followed(policy, world.robot), world.robot, world.rate)
+    world = world_to_train_in(world, settings, seed).at_rate(policy.contract.rate)
+    motion = motion or followed(policy, world.robot)
+    refuse_untrackable(motion, world.robot)
+    frames = MotionFrames.of(motion, world.robot, world.rate)
     begun = read_mlp(policy.network.path)
     contract = own_contract(policy, frames, Path(out).name)
     job = TrackerTraining(
         world, frames, contract, replace(settings, actor=begun.sizes), begun, seed
     )
-    return _trained(job, out, Checkpoint(checkpoint, _question(job), restart), overwrite, watch)
+    return _trained(job, out, _kept(checkpoint, job, restart), overwrite, watch)
 
 
 FINETUNED = replace(
@@ -171,20 +174,6 @@ FINETUNED = replace(
 ).with_samples(1.2e6)
 """Of `finetune` by default: a third of the samples of a training, less noise, and the reward as it
 is at the end of a training."""
-
-
-def training_world(
-    robot: Robot, settings: TrainSettings, seed: int = 0, physics_step: float = 0.005
-) -> World:
-    """The nominal simulator, as fast as it may be: few contacts a foot, long steps.
-
-    Several that differ where the settings ask for it.
-    """
-    from gapless.worlds import MujocoWorld
-
-    simple = robot.with_simple_feet() if robot.mount == "free" else robot
-    world = MujocoWorld(simple, physics_step=physics_step)
-    return varied_world(world, settings.vary, seed) if settings.vary else world
 
 
 def followed(policy: Policy, robot: Robot) -> Motion:
@@ -212,6 +201,10 @@ def own_contract(policy: Policy, frames: MotionFrames, name: str) -> PolicyContr
 
 def _physics_step(world: World) -> float:
     return float(world.identity.timestep)
+
+
+def _kept(file: Path | None, job: TrackerTraining, restart: bool) -> Checkpoint:
+    return Checkpoint(file, _question(job), restart, precious=True)
 
 
 def _question(job: TrackerTraining) -> dict[str, Any]:
