@@ -183,7 +183,8 @@ def queued(args: argparse.Namespace) -> tuple[dict[str, Any], int]:
                 study(_asked(args, entry, row))
             except GaplessError as error:
                 missed += 1
-                Console(stderr=True).print(f"{entry.file}, {row}: {error}", markup=False)
+                told = f"{entry.file}, {row}: {error}"
+                Console(stderr=True).print(told, markup=False, soft_wrap=True)
     return read_json(args.results) if args.results.exists() else {}, missed
 
 
