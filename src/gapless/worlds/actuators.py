@@ -110,8 +110,11 @@ class Actuators:
         self._play = effects.backlash / 2
         self._geared = bool(effects.backlash.any() or effects.compliance.any())
         self._warm = bool(effects.heating.any())
-        self._fast = np.isfinite(effects.no_load_speed)
-        self._any_fast = bool(self._fast.any())
+        self._limited = limited = np.isfinite(effects.no_load_speed)
+        corner = np.where(limited, np.minimum(effects.corner_speed, effects.no_load_speed), 0.0)
+        self._end = np.where(limited, effects.no_load_speed, 1.0)
+        self._span = np.maximum(np.where(limited, self._end - corner, 1.0), TINY)
+        self._any_limited = bool(limited.any())
 
     def begin(self, target: np.ndarray, q: np.ndarray, dq: np.ndarray, motors: Motors) -> None:
         """Set angles still unset: pulling towards the target, moving with the joint."""
@@ -172,13 +175,9 @@ class Actuators:
         motors.temperature = motors.temperature + self.timestep * (heat - loss)
 
     def _speed_limited(self, torque: np.ndarray, dq: np.ndarray, law: PdLaw) -> np.ndarray:
-        if not self._any_fast:
+        if not self._any_limited:
             return torque
-        limited = self._fast
-        effects, effort = self.effects, law.effort
-        corner = np.where(limited, np.minimum(effects.corner_speed, effects.no_load_speed), 0.0)
-        end = np.where(limited, effects.no_load_speed, 1.0)
-        span = np.maximum(np.where(limited, end - corner, 1.0), TINY)
-        left = np.clip((end - np.abs(dq)) / span, 0.0, 1.0)
+        left = np.clip((self._end - np.abs(dq)) / self._span, 0.0, 1.0)
+        most = law.effort * left
         driving = torque * dq > 0
-        return np.where(limited & driving, np.clip(torque, -effort * left, effort * left), torque)
+        return np.where(self._limited & driving, np.clip(torque, -most, most), torque)

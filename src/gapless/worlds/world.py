@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from functools import cache
 from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -16,6 +17,12 @@ from gapless.robots import Robot
 
 START = ("q", "dq", "base_pos", "base_quat_wxyz", "base_lin_vel_w", "base_ang_vel_b")
 """The fields of a state that a simulation can start from."""
+
+
+@cache
+def _names(kind: type[State]) -> tuple[str, ...]:
+    """Fields of a kind of state; kept, because every control step asks dozens of times."""
+    return tuple(field.name for field in fields(kind))
 
 
 @dataclass(frozen=True)
@@ -53,7 +60,7 @@ class State:
     @property
     def fields(self) -> dict[str, np.ndarray]:
         """The arrays that are there, by name, in the order of the attributes."""
-        both = {f.name: getattr(self, f.name) for f in fields(self)}
+        both = {name: getattr(self, name) for name in _names(type(self))}
         return {name: array for name, array in both.items() if array is not None}
 
     @classmethod
@@ -71,7 +78,7 @@ class State:
         cls, states: Sequence[State], join: Callable[[list[np.ndarray]], np.ndarray]
     ) -> Self:
         found = [state.fields for state in states]
-        names = [f.name for f in fields(cls) if all(f.name in arrays for arrays in found)]
+        names = [name for name in _names(cls) if all(name in arrays for arrays in found)]
         return cls(**{name: join([arrays[name] for arrays in found]) for name in names})
 
     def map(self, function: Callable[[np.ndarray], np.ndarray]) -> Self:
@@ -84,7 +91,7 @@ class State:
 
     def completed(self, other: State) -> Self:
         """The same, with what is not there as another state has it."""
-        mine = {f.name for f in fields(self)} - self.fields.keys()
+        mine = set(_names(type(self))) - self.fields.keys()
         return replace(self, **{k: v for k, v in other.fields.items() if k in mine})
 
     def with_rows(self, rows: object, other: State) -> Self:

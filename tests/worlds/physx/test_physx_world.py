@@ -147,6 +147,18 @@ def test_divergence_is_marked(arms: Robot) -> None:
     np.testing.assert_array_equal(state.q[1], arms.joints.default)
 
 
+def test_where_none_lives_all_stand_still(standing: Robot) -> None:
+    """A robot on the floor that diverged alone keeps its last good state, base and all."""
+    world = PhysxWorld(standing)
+    start = world.home()
+    world.reset(start)
+    world.step(start.q, np.full_like(start.q, 1e39))
+    state = world.step(start.q)
+    assert world.health.diverged.all()
+    np.testing.assert_array_equal(state.q, start.q)
+    np.testing.assert_array_equal(state.base_pos, start.base_pos)  # type: ignore[arg-type]
+
+
 def test_joints_are_matched_by_name(standing: Robot) -> None:
     """PhysX orders joints by depth; each column still is the joint of that name."""
     robot = replace(standing, mount="fixed")

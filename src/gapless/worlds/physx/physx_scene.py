@@ -7,7 +7,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from gapless.robots.rotations import conj, rotate
+from gapless.robots.rotations import rotate
 from gapless.worlds.packing import StateLayout
 from gapless.worlds.physx.contact_shapes import ContactShape
 from gapless.worlds.physx.description import PhysxDescription, PhysxHinge, PhysxLink
@@ -35,55 +35,71 @@ class PhysxScene:
         names: the robot's joints in its order.
         layout: columns of the packed state.
         start: packed state to begin with.
+
+    Attributes:
+        order: (J,) PhysX's joints among the robot's.
+        centre: (3,) of mass of the root, in its frame.
     """
 
     def __init__(
         self, plan: PhysxDescription, names: tuple[str, ...], layout: StateLayout, start: np.ndarray
     ) -> None:
         self._layout, self._free = layout, plan.free
-        self._centre = plan.links[0].inertia.centre[0]
+        self.centre = plan.links[0].inertia.centre[0]
         self._scene = new_scene(plan)
         position = dict(zip(names, start[layout.q], strict=True))
         self._robot = _build_robot(self._scene, plan, position)
-        self._joints = self._robot.active_joints
-        self._order = np.array([names.index(joint.name) for joint in self._joints], int)
-        self._armature, self._dry = np.full(len(names), np.nan), np.zeros(len(names))
+        joints = self._robot.active_joints
+        self.order = np.array([names.index(joint.name) for joint in joints], int)
+        self._step = self._scene.physx_system.step  # what is called most is looked up once
+        self._set_armature = [joint.set_armature for joint in joints]
+        self._set_drive = [joint.set_drive_properties for joint in joints]
+        self._armature, self._dry = [np.nan] * len(names), [0.0] * len(names)
         self._place(start)
 
-    def advance(self, torque: np.ndarray, dry: np.ndarray, armature: np.ndarray) -> None:
-        """One physics step under (J,) torques and dry friction, N·m, with armatures, kg·m²."""
-        if not np.array_equal(armature, self._armature):
-            for column in np.flatnonzero((armature != self._armature)[self._order]):
-                self._joints[column].set_armature([armature[self._order[column]]])
-            self._armature = armature.copy()
-        if not np.array_equal(dry, self._dry):
-            for column in np.flatnonzero((dry != self._dry)[self._order]):
-                limit = float(dry[self._order[column]])
-                self._joints[column].set_drive_properties(0.0, HOLDING, limit)
-            self._dry = dry.copy()
-        self._robot.set_qf(torque[self._order])
-        self._scene.step()
+    def advance(
+        self, torque: np.ndarray, dry: list[float], armature: list[float]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """One physics step, all in PhysX's order of joints; told is only what changed.
+
+        Args:
+            torque: (J,) N·m.
+            dry: friction that holds or slows, N·m.
+            armature: kg·m².
+
+        Returns:
+            (J,) positions and velocities.
+        """
+        if armature != self._armature:
+            self._change_armature(armature)
+        if dry != self._dry:
+            self._change_friction(dry)
+        self._robot.set_qf(torque)
+        self._step()
+        return self._robot.get_qpos(), self._robot.get_qvel()
+
+    def _change_armature(self, armature: list[float]) -> None:
+        for change, new, old in zip(self._set_armature, armature, self._armature, strict=True):
+            if new != old:
+                change([new])
+        self._armature = armature
+
+    def _change_friction(self, dry: list[float]) -> None:
+        for change, new, old in zip(self._set_drive, dry, self._dry, strict=True):
+            if new != old:
+                change(0.0, HOLDING, new)
+        self._dry = dry
 
     def push(self, velocity: np.ndarray) -> None:
         """Add a (3,) velocity, m/s, to the root, and with it to all links."""
         self._robot.set_root_linear_velocity(self._robot.get_root_linear_velocity() + velocity)
 
-    def read_joints(self, q: np.ndarray, dq: np.ndarray) -> None:
-        """Write positions and velocities into (J,) arrays."""
-        q[self._order], dq[self._order] = self._robot.get_qpos(), self._robot.get_qvel()
-
-    def read(self, row: np.ndarray) -> None:
-        """Write all but the clock into a packed state."""
-        layout, robot = self._layout, self._robot
-        row[layout.q[self._order]] = robot.get_qpos()
-        row[layout.dq[self._order]] = robot.get_qvel()
-        if self._free:
-            pose, v = robot.get_root_pose(), 1 + layout.nq
-            row[1:4], row[4:8] = pose.p, pose.q
-            spin = robot.get_root_angular_velocity().astype(float)
-            arm = rotate(row[4:8], self._centre)
-            row[v : v + 3] = robot.get_root_linear_velocity() - np.cross(spin, arm)
-            row[v + 3 : v + 6] = rotate(conj(row[4:8]), spin)
+    def root(self) -> np.ndarray:
+        """(13,) position, orientation, velocity of the centre of mass and spin in the world."""
+        robot = self._robot
+        pose = robot.get_root_pose()
+        speed, spin = robot.get_root_linear_velocity(), robot.get_root_angular_velocity()
+        return np.concatenate([pose.p, pose.q, speed, spin])
 
     def _place(self, start: np.ndarray) -> None:
         """PhysX knows the velocity of the root's centre of mass, we that of its origin."""
@@ -91,12 +107,12 @@ class PhysxScene:
         if self._free:
             quat, v = start[4:8] / np.linalg.norm(start[4:8]), 1 + layout.nq
             spin = rotate(quat, start[v + 3 : v + 6])
-            speed = start[v : v + 3] + np.cross(spin, rotate(quat, self._centre))
+            speed = start[v : v + 3] + np.cross(spin, rotate(quat, self.centre))
             robot.set_root_pose(load_sapien().Pose(start[1:4], quat))
             robot.set_root_linear_velocity(speed)
             robot.set_root_angular_velocity(spin)
-        robot.set_qpos(start[layout.q][self._order])
-        robot.set_qvel(start[layout.dq][self._order])
+        robot.set_qpos(start[layout.q][self.order])
+        robot.set_qvel(start[layout.dq][self.order])
 
 
 def new_scene(plan: PhysxDescription) -> Any:

@@ -15,7 +15,8 @@ from gapless.worlds.engine_world import EngineWorld
 from gapless.worlds.models import MODELS_KEPT
 from gapless.worlds.physx.description import read_plan
 from gapless.worlds.physx.library import INTEGRATOR, engine_version, require_sapien
-from gapless.worlds.physx.physx_engine import PhysxEngine, PhysxEnvironment
+from gapless.worlds.physx.physx_engine import PhysxEngine
+from gapless.worlds.physx.scene_batch import PhysxEnvironment
 from gapless.worlds.world import State, Trajectory
 
 SCENES_AT_ONCE = 64
