@@ -13,6 +13,7 @@ import numpy as np
 
 from gapless.measurement.base_estimate import BaseEstimate
 from gapless.measurement.base_tilt import complemented
+from gapless.measurement.held_readings import between_readings
 from gapless.measurement.rotation_rate import angular_velocity
 from gapless.measurement.sole_errors import without_sole_errors
 from gapless.measurement.stance import SeenFeet, Stance, find_stance, outside_of, up_of, usual_up
@@ -92,11 +93,11 @@ def _tilt(seen: SeenFeet, stance: Stance) -> np.ndarray:
 
 
 def _imu_orientation(recording: Recording, robot: Robot) -> np.ndarray | None:
-    """(T, 4) orientation of the base against the floor that an IMU logged, filled over gaps."""
+    """(T, 4) orientation of the base against the floor by an IMU; gaps and repetitions bridged."""
     quat = recording.channels.get("imu_quat_wxyz")
     if quat is None or not np.isfinite(quat).all(axis=1).any():
         return None
-    return mul(conj(robot.floor.quat_wxyz), normalise(_filled(quat)))
+    return mul(conj(robot.floor.quat_wxyz), between_readings(normalise(_filled(quat))))
 
 
 def _lost(recording: Recording) -> np.ndarray:
