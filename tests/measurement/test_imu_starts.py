@@ -105,3 +105,19 @@ def test_a_logged_base_stays_where_it_was(biped: Robot) -> None:
     windows = windows_of([replace(clip, channels=logged)], biped, 0.2, 4)
     world = MujocoWorld(biped, 50.0, effects=Effects(encoder_bias=0.1))
     assert starts_in(world, windows) is windows.start
+
+
+def test_a_sole_that_rolls_does_not_turn_the_base(biped: Robot) -> None:
+    """The robot stands on its toes and waves its ankles: an IMU knows that its base rests."""
+    time = np.arange(200) / 50
+    q = np.zeros((200, 6))
+    q[:, [2, 5]] = (0.35 + 0.1 * np.sin(2 * np.pi * 2 * time))[:, None]
+    level = {"imu_quat_wxyz": np.tile([1.0, 0.0, 0.0, 0.0], (200, 1))}
+    clip = Recording("toes", biped.joints.names, 50.0, q, q, np.ones(q.shape, bool), level)
+    found = in_robot_order(clip, biped).state
+    assert found.base_ang_vel_b is not None and found.base_lin_vel_w is not None
+    assert np.abs(found.base_ang_vel_b).max() < 0.1, "1.3 rad/s if the soles did not roll"
+    flat = replace(clip, q=0 * q, channels=level | {"dq": np.tile([1.0, -2.0, 1.0] * 2, (200, 1))})
+    moving = in_robot_order(flat, biped).state
+    assert moving.base_lin_vel_w is not None
+    assert np.abs(moving.base_lin_vel_w[:, 0]).mean() == pytest.approx(0.02, abs=0.005)
