@@ -43,15 +43,16 @@ def leaning(robot: Robot, every: int = 1) -> tuple[Recording, np.ndarray]:
 
 
 def test_an_orientation_turns_evenly_from_reading_to_reading() -> None:
-    """Repeated readings are bridged; the ends and what never repeats stay as they are."""
+    """Repeated readings are bridged; the ends, what never repeats and a robot at rest are not."""
     true = about(SIDEWAYS, 0.02 * np.arange(41))
-    held = true[np.arange(41) // 10 * 10]
-    assert angle_between(between_readings(held), true).max() < 1e-9
+    held, q = true[np.arange(41) // 10 * 10], np.arange(41.0)[:, None]
+    assert angle_between(between_readings(held, q), true).max() < 1e-9
     assert angle_between(held, true).max() > 0.1
-    np.testing.assert_array_equal(between_readings(true), true)
-    np.testing.assert_array_equal(between_readings(held[:10]), held[:10])
-    ended = between_readings(held[:35])
+    np.testing.assert_array_equal(between_readings(true, q), true)
+    np.testing.assert_array_equal(between_readings(held[:10], q[:10]), held[:10])
+    ended = between_readings(held[:35], q[:35])
     np.testing.assert_allclose(ended[30:], held[30:35], atol=1e-12)
+    np.testing.assert_allclose(between_readings(held, 0 * q), held, atol=1e-12)
 
 
 def test_starts_lean_as_between_two_readings(biped: Robot) -> None:

@@ -53,7 +53,7 @@ def base_from_feet(
     body, q = StandingBody.of(robot), _filled(q)
     poses = body.poses(q)
     read = body.seen(poses)
-    level = _imu_orientation(recording, robot)
+    level = _imu_orientation(recording, robot, q)
     seen = without_sole_errors(read, recording.rate) if level is None else read
     up = None if level is None else rotate(conj(level), UPWARD)
     stance = find_stance(seen, recording.rate, up)
@@ -113,12 +113,12 @@ def _tilt(seen: SeenFeet, stance: Stance) -> np.ndarray:
     return worst
 
 
-def _imu_orientation(recording: Recording, robot: Robot) -> np.ndarray | None:
+def _imu_orientation(recording: Recording, robot: Robot, q: np.ndarray) -> np.ndarray | None:
     """(T, 4) orientation of the base against the floor by an IMU; gaps and repetitions bridged."""
     quat = recording.channels.get("imu_quat_wxyz")
     if quat is None or not np.isfinite(quat).all(axis=1).any():
         return None
-    return mul(conj(robot.floor.quat_wxyz), between_readings(normalise(_filled(quat))))
+    return mul(conj(robot.floor.quat_wxyz), between_readings(normalise(_filled(quat)), q))
 
 
 def _lost(recording: Recording) -> np.ndarray:
