@@ -5,7 +5,7 @@ Beside `kbot_residuals.py`, which prints it. All are replay errors over 0.25 s, 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -26,8 +26,8 @@ HORIZON, WINDOWS = 0.25, 64
 LIMITS = np.array([0.05, 0.05, 0.005, 0.3, 0.3, 0.3, 1.0, 1.0, 1.0])
 """Expected errors of a start: lean (rad), height (m), velocity (m/s), turning rate (rad/s)."""
 STARTS = {"lean and height": slice(0, 3), "base velocity": slice(3, 9), "both": slice(0, 9)}
-PROBE, NEIGHBOURS, APART = 0.1, 5, 0.3
-"""Share of the limits that starts are moved by for slopes; moments looked at, and s between."""
+PROBE, NEIGHBOURS, APART, RIDGE = 0.1, 5, 0.3, 30.0
+"""Share of the limits that starts are moved by for slopes; moments looked at, s between; ridge."""
 
 
 class Run:
@@ -37,6 +37,7 @@ class Run:
         self.clip, self.aligned = clip, in_robot_order(clip, robot)
         self.spans = spans_of(self.aligned.valid, clip.rate, HORIZON, WINDOWS)
         self.late = self.spans[:, 0] >= len(clip) // 2
+        self.steps = round(HORIZON * clip.rate)
 
     def windows(self, world: MujocoWorld) -> Windows:
         """All of them."""
@@ -117,43 +118,65 @@ def _moved(start: State, by: np.ndarray) -> State:
     )
 
 
-def _features(run: Run) -> tuple[np.ndarray, np.ndarray]:
-    """(N, F) what a model is given at each possible start, (N, T, J) how the joints move on."""
-    a, steps, before = run.aligned, round(HORIZON * run.clip.rate), 5
-    begins = [t for t in range(before, len(a.valid) - steps) if a.valid[t : t + steps + 1].all()]
-    q, dq, target = a.state.q, a.state.dq, a.target
-    rows = [np.r_[q[t], dq[t], target[t - before : t + steps].ravel()] for t in begins]
-    return np.array(rows), np.array([q[t + 1 : t + 1 + steps] - q[t] for t in begins])
+@dataclass(frozen=True)
+class Moments:
+    """Every possible start of a run.
+
+    Attributes:
+        seen: (N, F) state and commands there, each in its std.
+        moved: (N, T, J) how the joints move on.
+        at: (N,) sample.
+        late: (N,) True in the second half.
+    """
+
+    seen: np.ndarray
+    moved: np.ndarray
+    at: np.ndarray
+    late: np.ndarray
+
+    @classmethod
+    def of(cls, run: Run, later: bool = True) -> Moments:
+        """With the commands of the window, or only those before it."""
+        a, steps, before = run.aligned, run.steps, round(0.1 * run.clip.rate)
+        last = len(a.valid) - steps
+        at = np.array([t for t in range(before, last) if a.valid[t : t + steps + 1].all()])
+        commands = a.target[at[:, None] + np.arange(-before, steps if later else 0)]
+        seen = np.hstack([a.state.q[at], a.state.dq[at], commands.reshape(len(at), -1)])
+        moved = a.state.q[at[:, None] + np.arange(1, steps + 1)] - a.state.q[at][:, None]
+        return cls(seen, moved, at, at >= len(run.clip) // 2)
 
 
 def repeats(run: Run) -> list[tuple[str, float]]:
-    """How well the robot repeats itself: moments of one run with like states and commands."""
-    seen, moved = _features(run)
-    seen = (seen - seen.mean(axis=0)) / (seen.std(axis=0) + 1e-6)
-    apart = cdist(seen, seen)
-    near = np.abs(np.subtract.outer(*[np.arange(len(seen))] * 2)) < APART * run.clip.rate
-    order = np.argsort(np.where(near, np.inf, apart), axis=1)
-    likest = moved[order[:, :NEIGHBOURS]]
-    return [
-        ("most like moment of the run", size(moved - likest[:, 0])),
-        (f"mean of its {NEIGHBOURS} most like", size(moved - likest.mean(axis=1))),
-    ]
+    """How well the robot repeats itself: other moments of the run with like state and commands."""
+    here = Moments.of(run)
+    seen = (here.seen - here.seen.mean(axis=0)) / (here.seen.std(axis=0) + 1e-6)
+    near = np.abs(np.subtract.outer(here.at, here.at)) < APART * run.clip.rate
+    order = np.argsort(np.where(near, np.inf, cdist(seen, seen)), axis=1)
+    likest = here.moved[order[:, :NEIGHBOURS]]
+    off = here.moved[:, None] - np.stack([likest[:, 0], likest.mean(axis=1)], axis=1)
+    names = ("most like moment of the run", f"mean of its {NEIGHBOURS} most like")
+    return [(name, size(off[here.late, k])) for k, name in enumerate(names)]
 
 
-def regressions(run: Run, other: Run, ridge: float = 30.0) -> list[tuple[str, float]]:
-    """Linear maps from state and commands to what follows: of the other run, of its own half."""
-    seen, moved = _features(run)
-    middle = len(seen) // 2
-    gap = round(HORIZON * run.clip.rate)
-    teachers = {
-        "linear map of the other run": _features(other),
-        "linear map of its first half": (seen[: middle - gap], moved[: middle - gap]),
-    }
-    rows = []
-    for name, (x, y) in teachers.items():
-        mean, std = x.mean(axis=0), x.std(axis=0) + 1e-6
-        flat, z = y.reshape(len(y), -1), (x - mean) / std
-        weights = np.linalg.solve(z.T @ z + ridge * np.eye(z.shape[1]), z.T @ (flat - flat.mean(0)))
-        told = ((seen[middle:] - mean) / std) @ weights + flat.mean(axis=0)
-        rows.append((name, size(moved[middle:] - told.reshape(moved[middle:].shape))))
+def regressions(run: Run, other: Run) -> list[tuple[str, float]]:
+    """Linear maps from state and commands to what follows: of the other run, of its own half.
+
+    A policy commands by what it sees, so that later commands tell what happened meanwhile.
+    """
+    rows = [("linear map of the other run", _mapped(run, Moments.of(run), Moments.of(other)))]
+    for name, later in (("linear map of its first half", True), ("without later commands", False)):
+        here = Moments.of(run, later)
+        early = here.at < len(run.clip) // 2 - run.steps
+        own = Moments(here.seen[early], here.moved[early], here.at[early], here.late[early])
+        rows.append((name, _mapped(run, here, own)))
     return rows
+
+
+def _mapped(run: Run, judged: Moments, teacher: Moments) -> float:
+    """Error on the second half of a run of what a ridge regression learned elsewhere."""
+    mean, std = teacher.seen.mean(axis=0), teacher.seen.std(axis=0) + 1e-6
+    z, y = (teacher.seen - mean) / std, teacher.moved.reshape(len(teacher.moved), -1)
+    bends = z.T @ z + RIDGE * np.eye(z.shape[1])
+    weights = np.linalg.solve(bends, z.T @ (y - y.mean(axis=0)))
+    told = ((judged.seen[judged.late] - mean) / std) @ weights + y.mean(axis=0)
+    return size(judged.moved[judged.late] - told.reshape(-1, run.steps, judged.moved.shape[2]))
