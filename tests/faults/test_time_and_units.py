@@ -244,6 +244,19 @@ def test_case_18_stuck_encoder_saturation_and_clipping(so101):
     assert kept.recordings[0].mask.all() and "stuck" in {f.code for f in kept.findings}
 
 
+@pytest.mark.parametrize(("left", "whole"), [(30, False), (80, True)])
+def test_what_follows_a_stuck_encoder_must_be_long_enough_to_believe(so101, left, whole):
+    """A drive that went off, and half a second in which its encoder reads again: not a motion."""
+    log = arm_log(so101)
+    q = log.streams["q"].values.copy()
+    stop = len(q) - left
+    q[stop - 100 : stop, 1] = q[stop - 100, 1]
+    recording = prepare(edited(log, q=q, dq=None), so101, NEUTRAL, 50).recordings[0]
+    assert not recording.mask[stop - 100 : stop - 1, 1].any()
+    assert recording.mask[stop + 1 :, 1].all() == whole
+    assert recording.mask[: stop - 101].all() and recording.mask[:, 2].all()
+
+
 def test_case_19_two_clocks(so101):
     """An offset or a strong drift between command and state clocks is refused with its size."""
     log = arm_log(so101, seconds=60.0, pairing="timestamps")

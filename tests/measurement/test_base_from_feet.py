@@ -326,7 +326,7 @@ def test_feet_stand_by_the_zeros_that_a_world_knows(cleated: Robot) -> None:
     sway = 0.05 * wave[:, None] * [1, -1, 1, -1]
     clip = record(world, weak.joints.default + sway, "sway", start=world.home()).clip(50, 200)
     windows = windows_of([replace(clip, channels={})], weak, 0.5, 24)
-    stood = starts_in(world, windows.start, windows.from_feet)
+    stood = starts_in(world, windows)
     true = windows_of([clip], weak, 0.5, 24).start
     for name in ("base_pos", "base_quat_wxyz"):
         off = [np.abs(getattr(s, name) - getattr(true, name)) for s in (stood, windows.start)]

@@ -13,9 +13,18 @@ import numpy as np
 
 from gapless.measurement.base_estimate import BaseEstimate
 from gapless.measurement.base_tilt import complemented
+from gapless.measurement.held_readings import between_readings
 from gapless.measurement.rotation_rate import angular_velocity
 from gapless.measurement.sole_errors import without_sole_errors
-from gapless.measurement.stance import SeenFeet, Stance, find_stance, outside_of, up_of, usual_up
+from gapless.measurement.stance import (
+    SeenFeet,
+    Stance,
+    find_stance,
+    levelness,
+    outside_of,
+    up_of,
+    usual_up,
+)
 from gapless.measurement.standing_body import UPWARD, StandingBody, upright
 from gapless.measurement.still_feet import POSE_SHARE, path_of, still_twist
 from gapless.recordings.recording import Recording
@@ -24,6 +33,8 @@ from gapless.robots.rotations import conj, mul, normalise, rotate
 
 GYRO_SHARE = 0.02
 """How much a gyro says about the turning rate beside the feet."""
+REST = 0.01
+"""How much it says beside a foot that the base usually moves little, where soles roll."""
 FALLEN = 0.02
 """Something other than a foot lower than the feet by more than this, m: it does not stand."""
 
@@ -42,7 +53,7 @@ def base_from_feet(
     body, q = StandingBody.of(robot), _filled(q)
     poses = body.poses(q)
     read = body.seen(poses)
-    level = _imu_orientation(recording, robot)
+    level = _imu_orientation(recording, robot, q)
     seen = without_sole_errors(read, recording.rate) if level is None else read
     up = None if level is None else rotate(conj(level), UPWARD)
     stance = find_stance(seen, recording.rate, up)
@@ -57,7 +68,8 @@ def base_from_feet(
     gyro = recording.channels.get("imu_gyro")
     rates = angular_velocity(path.quat, recording.rate) if gyro is None else np.nan_to_num(gyro)
     share = POSE_SHARE if gyro is None else GYRO_SHARE
-    linear, angular = still_twist(body, q, _filled(dq), up, stance.still, rates, share)
+    still, rest = _rolling(seen, stance, up) if _origin(recording) == "imu" else (stance.still, 0.0)
+    linear, angular = still_twist(body, q, _filled(dq), up, still, rates, share, rest)
     estimate = BaseEstimate(
         base_pos=path.pos,
         base_quat_wxyz=path.quat,
@@ -72,6 +84,16 @@ def base_from_feet(
     )
     unknown = seen.lowest(up).min(axis=1) - lowest > FALLEN
     return _placed(estimate, robot, unknown | _lost(recording))
+
+
+def _rolling(seen: SeenFeet, stance: Stance, up: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(T, F) weights of feet as what does not move, (T,) how far the base is taken to rest.
+
+    A sole that an IMU shows to be askew rolls over an edge: how it turns says nothing of the base.
+    """
+    level = levelness(seen, up)
+    trusted = np.clip((stance.weight * level).sum(axis=1), 0.0, 1.0)
+    return stance.still * level + 1e-9, REST * (1 - trusted)
 
 
 def _floats(seen: SeenFeet, stance: Stance, up: np.ndarray, lowest: np.ndarray) -> np.ndarray:
@@ -91,12 +113,12 @@ def _tilt(seen: SeenFeet, stance: Stance) -> np.ndarray:
     return worst
 
 
-def _imu_orientation(recording: Recording, robot: Robot) -> np.ndarray | None:
-    """(T, 4) orientation of the base against the floor that an IMU logged, filled over gaps."""
+def _imu_orientation(recording: Recording, robot: Robot, q: np.ndarray) -> np.ndarray | None:
+    """(T, 4) orientation of the base against the floor by an IMU; gaps and repetitions bridged."""
     quat = recording.channels.get("imu_quat_wxyz")
     if quat is None or not np.isfinite(quat).all(axis=1).any():
         return None
-    return mul(conj(robot.floor.quat_wxyz), normalise(_filled(quat)))
+    return mul(conj(robot.floor.quat_wxyz), between_readings(normalise(_filled(quat)), q))
 
 
 def _lost(recording: Recording) -> np.ndarray:

@@ -136,7 +136,7 @@ class _Played:
 def _play(jobs: list[Job], aligned: list[Aligned], world: World) -> list[_Played]:
     """Simulate windows together, each padded to the longest by holding its last target."""
     windows = cut(jobs, aligned, world.history_steps, world.rate)
-    start = starts_in(world, windows.start, windows.from_feet)
+    start = starts_in(world, windows)
     sim = world.rollout(start, windows.held, history=windows.history, conditions=windows.conditions)
     lengths = [int(b - a) for _, a, b in jobs]
     return [_Played(sim[n, : steps + 1], steps) for n, steps in enumerate(lengths)]

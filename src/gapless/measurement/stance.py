@@ -160,9 +160,14 @@ def up_of(seen: SeenFeet, weight: np.ndarray, usual: np.ndarray) -> np.ndarray:
 
 def _believed(seen: SeenFeet, weight: np.ndarray, usual: np.ndarray) -> np.ndarray:
     """(T, F) how far a foot is taken to be flat: the more, the more others stand with it."""
-    away = ((seen.up - usual[:, None]) ** 2).sum(axis=2)
     confirmed = np.clip(weight.sum(axis=1, keepdims=True) - 1, 0.0, 1.0)
-    return confirmed + (1 - confirmed) * np.exp(-0.5 * away / ROLLS**2)
+    return confirmed + (1 - confirmed) * levelness(seen, usual)
+
+
+def levelness(seen: SeenFeet, up: np.ndarray) -> np.ndarray:
+    """(T, F) how far a sole is level, from 0 to 1: one that is not rolls; point feet cannot."""
+    away = ((seen.up - up[:, None]) ** 2).sum(axis=2)
+    return np.where(seen.flat, np.exp(-0.5 * away / ROLLS**2), 1.0)
 
 
 def _unit(vectors: np.ndarray) -> np.ndarray:

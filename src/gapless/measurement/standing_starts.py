@@ -3,6 +3,7 @@
 A base that was estimated from the feet is that of the angles in the log. Where a world knows by
 how much those are off, the feet of the true angles are not level under that base: one sinks, the
 other floats, and the replay begins with a jerk. So the base is estimated anew, sample by sample.
+Where an IMU said how the robot leans, that stays, and only its height follows from the true angles.
 """
 
 from __future__ import annotations
@@ -14,8 +15,11 @@ import numpy as np
 from gapless.measurement.stance import up_of
 from gapless.measurement.standing_body import UPWARD, StandingBody
 from gapless.measurement.still_feet import feet_that_stand, still_twist
+from gapless.measurement.windows import Windows
 from gapless.robots import Robot
 from gapless.robots.rotations import conj, mul, normalise, rotate
+from gapless.worlds.effects import Effects
+from gapless.worlds.imu_mounting import behind
 from gapless.worlds.world import State, World
 
 
@@ -30,14 +34,34 @@ class StandingStarts:
         self._body, self._floor = StandingBody.of(robot), robot.floor.quat_wxyz
         self._depth = self._body.sinking()
 
-    def __call__(self, start: State, which: np.ndarray, bias: np.ndarray) -> State:
-        """The same starts, some with the base that their true angles say.
+    def __call__(
+        self, start: State, from_feet: np.ndarray, estimated: np.ndarray, effects: Effects
+    ) -> State:
+        """The same starts, those with an estimated base with the one that their true angles say.
 
         Args:
-            start: (n, ...) with angles as they were read.
-            which: (n,) True where the base was estimated from the feet.
-            bias: (J,) or (n, J) what encoders show too much, rad.
+            start: (n, ...) with angles and orientations as they were read.
+            from_feet: (n,) True where the base was estimated from the feet alone.
+            estimated: (n,) True where it was estimated, perhaps with an IMU.
+            effects: errors of encoders and IMU.
         """
+        bias, leaning = np.asarray(effects.encoder_bias), estimated & ~from_feet
+        if from_feet.any() and bias.any():
+            start = self._stood(start, from_feet, bias)
+        return self._settled(start, leaning, effects) if leaning.any() else start
+
+    def _settled(self, start: State, which: np.ndarray, effects: Effects) -> State:
+        """Starts some of which touch the floor, leaning as the IMU shows."""
+        true = behind(replace(start, q=start.q - effects.encoder_bias), effects)
+        assert true.base_pos is not None and true.base_quat_wxyz is not None
+        up = rotate(conj(mul(conj(self._floor), true.base_quat_wxyz)), UPWARD)
+        pos = rotate(conj(self._floor), true.base_pos)
+        pos[:, 2] = -self._body.lowest(self._body.poses(true.q), up) - self._depth
+        kept = np.where(which[:, None], rotate(self._floor, pos), true.base_pos)
+        return replace(start, base_pos=kept)
+
+    def _stood(self, start: State, which: np.ndarray, bias: np.ndarray) -> State:
+        """Starts some of which have a base that the feet alone say."""
         assert start.base_pos is not None and start.base_quat_wxyz is not None
         assert start.base_ang_vel_b is not None
         q, quat = start.q - bias, mul(conj(self._floor), start.base_quat_wxyz)
@@ -58,19 +82,22 @@ class StandingStarts:
         return replace(start, **kept)
 
 
-def starts_in(world: World, start: State, which: np.ndarray) -> State:
-    """Starts as a world with encoder errors must have them.
+def starts_in(world: World, windows: Windows) -> State:
+    """Starts of windows as a world with errors of encoders or IMU must have them.
 
     Args:
-        world: where they are played; it has errors of encoders if they were identified.
-        start: (n, ...) as they were read.
-        which: (n,) True where the base was estimated from the feet.
+        world: where they are played; it has such errors if they were identified.
+        windows: with starts as they were read.
     """
-    effects = getattr(world, "effects", None)
-    bias = np.zeros(1) if effects is None else np.asarray(effects.encoder_bias)
-    if not bias.any() or not which.any():
-        return start
-    return StandingStarts(world.robot)(start, which, bias)
+    effects: Effects | None = getattr(world, "effects", None)
+    if effects is None or not moves_starts(windows, effects):
+        return windows.start
+    return StandingStarts(world.robot)(windows.start, windows.from_feet, windows.estimated, effects)
+
+
+def moves_starts(windows: Windows, effects: Effects) -> bool:
+    """Whether bases are estimates that errors of encoders or IMU put elsewhere."""
+    return bool(windows.estimated.any() and (np.any(effects.encoder_bias) or effects.imu_errs))
 
 
 def _turn(start: np.ndarray, end: np.ndarray) -> np.ndarray:

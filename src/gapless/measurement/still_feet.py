@@ -73,6 +73,7 @@ def still_twist(
     weight: np.ndarray,
     known: np.ndarray | None = None,
     share: float = POSE_SHARE,
+    rest: np.ndarray | float = 0.0,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Velocity and turning rate of the base, in its frame, that keep the standing feet still.
 
@@ -87,11 +88,13 @@ def still_twist(
         weight: (T, F) how much each foot stands still.
         known: (T, 3) turning rate from elsewhere; zero by default.
         share: how much that counts beside the feet.
+        rest: (T,) how much it counts beside them that the base usually moves little.
     """
     seen = body.seen(body.poses(q))
     ahead, behind = (body.seen(body.poses(q + sign * NUDGE * dq)) for sign in (1, -1))
     left = share * np.diag([0.0, 0, 0, 1, 1, 1])
     bends = np.tile(left, (len(q), 1, 1))
+    bends[:, :3, :3] += np.multiply.outer(np.broadcast_to(rest, len(q)), np.eye(3))
     says = np.zeros((len(q), 6)) if known is None else known @ left[3:]
     for f in range(len(body.feet)):
         points = seen.touching(f, up)

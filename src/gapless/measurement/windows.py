@@ -80,6 +80,11 @@ class Windows:
         return len(self) * self.steps / self.rate
 
     @property
+    def estimated(self) -> np.ndarray:
+        """(n,) True where there is a base, which was not logged."""
+        return (self.base_weight == 0) & (self.start.base_pos is not None)
+
+    @property
     def history(self) -> np.ndarray:
         """(n, H, J) targets before the start: a delay still brings them into force."""
         return self.targets[:, : self.before]

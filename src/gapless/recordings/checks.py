@@ -88,6 +88,7 @@ def check(recording: Recording, robot: Robot, delay: Delay | None = None) -> lis
         *quality.followed(recording),
         *quality.beyond_limits(recording, robot),
         *orientation.check_order(recording),
+        *orientation.check_renewal(recording),
         *told,
         *(Finding("error", "not_placed", problem) for problem in verdict.problems),
         *_delay_finding(recording, delay),

@@ -10,7 +10,7 @@ import mujoco
 import numpy as np
 
 from gapless.measurement.alignment import Commands
-from gapless.measurement.standing_starts import StandingStarts
+from gapless.measurement.standing_starts import StandingStarts, moves_starts
 from gapless.measurement.windows import Windows
 from gapless.parameters import Parameter, apply
 from gapless.parameters.contact_kinds import OUT_OF_REACH
@@ -78,9 +78,11 @@ class Simulator:
         )
         effects = self._effects(candidates, len(windows))
         start = State.concatenate([windows.start] * len(candidates))
-        if windows.from_feet.any() and np.any(effects.encoder_bias):
-            which = np.tile(windows.from_feet, len(candidates))
-            start = self._standing(start, which, np.asarray(effects.encoder_bias))
+        if moves_starts(windows, effects):
+            feet, guessed = (
+                np.tile(w, len(candidates)) for w in (windows.from_feet, windows.estimated)
+            )
+            start = self._standing(start, feet, guessed, effects)
         before = windows.before
         return self.world.rollout_environments(
             start, targets[:, before:], targets[:, :before], models, effects

@@ -136,6 +136,7 @@ def _content(builder: Builder, recording: Recording) -> list[Finding]:
         *quality.followed(recording),
         *quality.beyond_limits(recording, builder.robot),
         *orientation.check_order(recording),
+        *orientation.check_renewal(recording),
         *(units.tiny_angles(recording.q, recording.mask) if degrees else []),
     ]
 

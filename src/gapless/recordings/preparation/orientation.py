@@ -1,6 +1,8 @@
-"""Quaternions: unit length, and whether w comes first."""
+"""Quaternions: unit length, whether w comes first, and how often they are new."""
 
 from __future__ import annotations
+
+from itertools import pairwise
 
 import numpy as np
 
@@ -12,6 +14,8 @@ GRAVITY, STEADY = 9.81, 1.5
 """m/s²: samples whose acceleration is within STEADY of GRAVITY show where down is."""
 CONTRADICTS = 0.6
 """Typical distance between two unit vectors (35 deg) that no mounting error explains."""
+HELD, MOVES = 0.1, 0.05
+"""An orientation is old that stays the same this long (s) while a joint moves this far (rad)."""
 
 
 def norm_problem(name: str, quats: np.ndarray) -> str | None:
@@ -39,6 +43,32 @@ def check_order(recording: Recording) -> list[Finding]:
         else:
             findings += _against_upright(name, quats)
     return findings
+
+
+def renewed(values: np.ndarray) -> np.ndarray:
+    """(T,) True where a reading is not that of the sample before."""
+    return np.r_[True, (np.diff(values, axis=0) != 0).any(axis=1)]
+
+
+def check_renewal(recording: Recording) -> list[Finding]:
+    """An IMU that is read more rarely than the joints: most of its samples repeat an old one."""
+    quats = recording.channels.get("imu_quat_wxyz")
+    if quats is None or not np.isfinite(quats).all():
+        return []
+    new = renewed(quats)
+    edges = [*np.flatnonzero(new).tolist(), len(quats)]
+    old = [
+        b - a
+        for a, b in pairwise(edges)
+        if b - a > HELD * recording.rate and np.ptp(recording.q[a:b], axis=0).max() > MOVES
+    ]
+    if not old:
+        return []
+    text = (
+        f"imu_quat_wxyz stays the same for up to {max(old) / recording.rate:.2f} s while joints "
+        f"move ({new.mean():.0%} of its samples are new): between them the robot's lean is a guess"
+    )
+    return [Finding("warning", "old_orientation", text, count=int((~new).sum()))]
 
 
 def up_in_body(quats: np.ndarray) -> np.ndarray:

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 STUCK_TIME, STUCK_MOVE, STUCK_AFTER = 1.0, 0.15, 0.3
 """An encoder is stuck if it stands still this long (s) while its target moves this far (rad),
-and for this long (s) after: a joint at rest also waits out its own delay."""
+and for this long (s) after: a joint at rest also waits out its own delay. A shorter
+rest of the recording counts with it: nothing shows that a drive which was off is on again."""
 NOT_FOLLOWED, NOT_FOLLOWED_SHARE = 0.5, 0.25
 """Median distance to the target (rad), and the share of joints beyond it, of a failed run."""
 ALONG = 0.8
@@ -47,7 +48,8 @@ def stuck(recording: Recording) -> tuple[np.ndarray, list[Finding]]:
         joint = recording.joints[j]
         for start, stop in _still(recording.q[:, j], least):
             if np.ptp(recording.target[start : stop - after, j]) > STUCK_MOVE:
-                bad[start:stop, j] = recording.mask[start:stop, j]
+                over = len(recording) if len(recording) - stop < least else stop
+                bad[start:over, j] = recording.mask[start:over, j]
         count = int(bad[:, j].sum())
         if count:
             text = (
