@@ -31,7 +31,7 @@ from gapless.worlds import MujocoWorld
 from gapless.worlds.mixed_world import MixedWorld
 from hidden_pair import STEP
 from pendulum import swings, weakened
-from quick_trackers import TINY
+from quick_trackers import QUICK, TINY
 
 STILL = replace(TINY, warm_up=9)
 """Only the critic learns."""
@@ -204,6 +204,20 @@ def test_asaps_kick_is_tuned(
     assert told(tuned)["error_m"] < 0.2
     assert tuned.contract.action.clip == policy.contract.action.clip
     assert tuned.contract.motion_seconds == policy.contract.motion_seconds
+
+
+def test_the_first_steps_move_a_policy_little(
+    swinger: Policy, weak: MujocoWorld, tmp_path: Path
+) -> None:
+    """By a small part of its noise, and far less than steps of a training's size would."""
+    before = read_mlp(swinger.network.path)(seen(swinger))
+    changed = []
+    for rate in (FINETUNED.ppo.rate, QUICK.ppo.rate):
+        ppo = replace(TINY.ppo, rate=rate, iterations=1)
+        how = replace(TINY, noise=FINETUNED.noise, ppo=ppo)
+        moved = gapless.finetune(swinger, weak, tmp_path / f"{rate}", how)
+        changed.append(np.abs(read_mlp(moved.network.path)(seen(swinger)) - before).mean())
+    assert changed[0] < 0.5 * FINETUNED.noise and 3 * changed[0] < changed[1]
 
 
 def test_settings_of_tuning_are_gentle() -> None:

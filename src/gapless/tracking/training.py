@@ -171,9 +171,11 @@ FINETUNED = replace(
     distance=0.6,
     penalties=1.0,
     tightening=0.0,
+    ppo=replace(TrainSettings().ppo, rate=2e-5),
 ).with_samples(1.2e6)
 """Of `finetune` by default: a third of the samples of a training, less noise, and the reward as it
-is at the end of a training."""
+is at the end of a training. Steps begin small and grow with what they change: the first ones of a
+training's size undo a good policy, which does not come back."""
 
 
 def followed(policy: Policy, robot: Robot) -> Motion:
