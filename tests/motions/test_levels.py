@@ -51,6 +51,7 @@ def test_the_upper_body_leaves_the_legs_alone() -> None:
         level_motions(legs, "upper_body", 1, 4.0)
 
 
+@pytest.mark.slow
 def test_many_motions_span_the_range(ten: Robot) -> None:
     """As in the paper's Figure 2: most of each joint's valid range is visited."""
     motions = [
