@@ -30,6 +30,25 @@ def test_command_and_python_give_the_same_numbers(policy: Path, tmp_path: Path) 
     assert json.loads(out.read_text()) == json.loads(json.dumps(found.to_dict()))
 
 
+def test_several_policies_are_set_side_by_side(
+    policy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each as if it were alone; what is of one policy is refused."""
+    (tmp_path / "other").mkdir()
+    both = [str(policy), str(write_policy(tmp_path / "other"))]
+    out = tmp_path / "e.json"
+    assert main(["evaluate", *both, *SHORT, "--world", "mujoco", "--json", str(out)]) == 0
+    shown, found = capsys.readouterr().out, json.loads(out.read_text())
+    assert "survival" in shown and list(found) == both
+    world = MujocoWorld(Robot.load("go2", mount="free"))
+    alone = evaluate(Policy.load(policy), {"mujoco": world}, Scenario(episodes=3, seconds=2.5))
+    assert found[both[0]] == json.loads(json.dumps(alone.to_dict()))
+    assert main(["evaluate", *both, "--record", str(tmp_path / "r")]) == 2
+    assert "--record is of one policy" in capsys.readouterr().err
+    assert main(["evaluate", *both, "--motions", "a", "b", "c"]) == 2
+    assert "3 motions for 2 policies" in capsys.readouterr().err
+
+
 def test_a_hidden_robot_is_recorded_and_predicted(
     policy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

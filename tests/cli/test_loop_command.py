@@ -83,3 +83,22 @@ def test_without_the_extra_only_the_page_is_missing(
     assert main(asked) == 0
     shown = capsys.readouterr()
     assert "no report was written" in shown.err and "E_g-mpjpe 200 -> 100 mm" in shown.out
+
+
+def test_restart_forgets_what_a_loop_made_and_nothing_else(
+    asked: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Notes of the user stay; a folder that is no loop's is not touched."""
+    out = tmp_path / "loop"
+    for folder in (out / "policy_0", out / "run_1"):
+        folder.mkdir(parents=True)
+    for file in ("summary.json", ".policy_1.progress.safetensors", "notes.txt"):
+        (out / file).write_text("{}")
+    monkeypatch.setattr(PolicyLoop, "run", lambda loop: loop.path.mkdir())
+    with pytest.raises(FileExistsError):
+        main([*asked, "--restart"])
+    assert (out / "policy_0").exists()
+    (out / "loop.json").write_text("{}")
+    with pytest.raises(FileExistsError):
+        main([*asked, "--restart"])
+    assert [p.name for p in out.iterdir()] == ["notes.txt"]

@@ -200,3 +200,12 @@ def test_bounds_that_are_not_numbers_are_refused() -> None:
             Parameter(**good, **bad, prior_std=1.0, step=0.1)
     with pytest.raises(GaplessError, match="outside its bounds"):
         Parameter(**{**good, "prior": np.nan}, lower=0.0, upper=2.0, prior_std=1.0, step=0.1)
+
+
+def test_a_base_that_is_a_mere_frame_has_its_mass_in_what_is_fixed_to_it() -> None:
+    """K-Bot's root weighs nothing, a G1's pelvis does."""
+    legs, biped = Robot.load("kbot_legs", mount="free"), Robot.load("g1", mount="free")
+    (found,) = parameters_of(legs, "mass/root")
+    assert found.places == ("shoulder",) and legs.root == "root"
+    (found,) = parameters_of(biped, "mass/root")
+    assert found.places == ("pelvis",)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gapless.evaluation import Scenario
+from gapless.evaluation import Scenario, evaluate
 from gapless.evaluation.policy_episodes import play, starts
 from gapless.motions.motion_frames import MotionFrames
 from gapless.policies import Policy
@@ -18,10 +18,12 @@ from gapless.policies.policy_contract import PolicyContract
 from gapless.robots import Robot
 from gapless.robots.kinematics import Kinematics
 from gapless.tracking.reference_starts import StartNoise
+from gapless.tracking.tracker_episodes import whole_episodes
 from gapless.tracking.tracker_files import Tracker
 from gapless.tracking.tracking_contract import tracking_contract
 from gapless.tracking.tracking_rewards import ASAP
 from gapless.tracking.tracking_task import TrackingTask
+from gapless.tracking.training import JUDGED
 from gapless.worlds import MujocoWorld, World
 from gapless.worlds.world import State
 from small_networks import drawn
@@ -30,16 +32,19 @@ from standing_motion import standing_motion
 N, STEPS = 3, 10
 
 
-def any_weights(contract: PolicyContract) -> MlpWeights:
+def any_weights(contract: PolicyContract, size: float = 1.0) -> MlpWeights:
     """A network that does something else for everything that it sees."""
     sizes = contract.width, 16, len(contract.joints)
-    return MlpWeights(tuple((0.5 * drawn(a, b).T, 0.1 * drawn(b)) for a, b in pairwise(sizes)))
+    layers = ((0.5 * drawn(a, b).T, 0.1 * drawn(b)) for a, b in pairwise(sizes))
+    return MlpWeights(tuple((size * w, size * b) for w, b in layers))
 
 
-def saved(contract: PolicyContract, frames: MotionFrames, folder: Path) -> Policy:
+def saved(
+    contract: PolicyContract, frames: MotionFrames, folder: Path, size: float = 1.0
+) -> Policy:
     """It as a folder, read back."""
     seen = np.random.default_rng(0).normal(size=(9, contract.width))
-    weights = any_weights(contract)
+    weights = any_weights(contract, size)
     return Tracker(contract, weights, frames, {}).save(folder, seen, weights(seen))
 
 
@@ -118,7 +123,24 @@ def test_training_and_evaluation_agree(
     np.testing.assert_allclose(alone.states.q[:, : STEPS + 1], q, atol=1e-4)
 
 
-def test_a_tracker_that_sees_its_motion_starts_where_that_does(
+@pytest.mark.parametrize("sight", ["asap", "beyondmimic"])
+def test_what_chooses_in_a_training_is_what_evaluate_prints(
+    sight: str, walker: Robot, tmp_path: Path
+) -> None:
+    """The mean distance of bodies over whole motions, from starts of the same kind."""
+    motion = standing_motion(walker, seconds=0.5)  # before it falls
+    frames = MotionFrames.of(motion, walker, walker.rate)
+    contract = tracking_contract(frames, walker, sight, "residual", 0.005)
+    policy = saved(contract, frames, tmp_path / "policy", size=0.05)
+    world = MujocoWorld(walker, physics_step=0.005)
+    task = TrackingTask(frames, walker, contract, ASAP, 16, where="first", starts=JUDGED)
+    chosen = whole_episodes(world.twin(), task, any_weights(contract, 0.05)).mean()
+    found = evaluate(policy, world, Scenario(episodes=16), motion=motion).worlds[0]
+    assert found.survival == 1.0
+    assert 1000 * chosen == pytest.approx(found.mean("e_g_mpjpe"), rel=0.05)
+
+
+def test_a_tracker_starts_where_its_motion_does(
     walker: Robot, frames: MotionFrames, tmp_path: Path
 ) -> None:
     """At the first frame, velocities included; without a motion at its stance."""

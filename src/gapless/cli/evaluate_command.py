@@ -31,8 +31,9 @@ class Evaluate:
     With --run the result is kept in the run: its page shows it, and gapless view the worst episode.
     """
 
-    policy: Annotated[Path | None, tyro.conf.Positional] = None
-    """Network (.onnx), contract (policy.toml, deploy.yaml) or folder of a policy."""
+    policies: Annotated[tuple[Path, ...], tyro.conf.Positional] = ()
+    """Network (.onnx), contract (policy.toml, deploy.yaml) or folder of a policy; several are set
+    side by side."""
     matrix: Path | None = None
     """Instead of a policy: a .toml that names policies, worlds and seeds. Cells that are done are
     kept; the same command resumes."""
@@ -65,8 +66,9 @@ class Evaluate:
     """Of the floor, degrees, uphill in front."""
     step_height: float = 0.0
     """Of stairs in front, m."""
-    motion: Path | None = None
-    """What a tracker follows, for its errors; the contract's motion.file by default."""
+    motion: Annotated[tuple[Path, ...], tyro.conf.arg(aliases=["--motions"])] = ()
+    """What a tracker follows, for its errors, one for all policies or one for each; the contract's
+    motion.file by default."""
     sensitivity: int = 0
     """With a run: move so many identified parameters within their intervals."""
     against: Path | None = None
@@ -89,10 +91,17 @@ def run(arguments: list[str]) -> int:
     check_outputs(args.json, args.record)
     if args.matrix is not None:
         return _matrix(args.matrix, args.json)
-    if args.policy is None:
+    if not args.policies:
         raise GaplessError("which policy? gapless evaluate POLICY, or --matrix FILE")
+    if len(args.motion) not in (0, 1, len(args.policies)):
+        raise GaplessError(
+            f"{len(args.motion)} motions for {len(args.policies)} policies; expected one for all, "
+            "or one for each"
+        )
+    if len(args.policies) > 1:
+        return _several(args)
     opened, robot = _robot(args)
-    policy = load_policy(args.policy, robot)
+    policy = load_policy(args.policies[0], robot)
     robot = robot or _own_robot(policy, args)
     log, left_out = _log(args, opened, policy)
     worlds, scenario = _worlds(args, opened, robot), _scenario(args, policy, log)
@@ -112,6 +121,30 @@ def run(arguments: list[str]) -> int:
         console().print(f"next: gapless report {opened.path}; gapless view {opened.path}")
     if args.record is not None:
         _record(args.record, policy, scenario, played)
+    return 0
+
+
+def _several(args: Evaluate) -> int:
+    """Policies side by side, a table for each world."""
+    from gapless.evaluation.evaluating import evaluate
+    from gapless.evaluation.policies_side_by_side import PoliciesSideBySide
+    from gapless.policies.policy_files import load_policy
+
+    alone = [k for k in ("sensitivity", "against", "record") if getattr(args, k)]
+    if alone:
+        raise GaplessError(f"--{alone[0]} is of one policy; {len(args.policies)} were given")
+    opened, own = _robot(args)
+    found: dict[str, Evaluation] = {}
+    with progress("evaluating") as show:
+        for k, path in enumerate(args.policies):
+            policy = load_policy(path, own)
+            robot = own or _own_robot(policy, args)
+            motion = _motion(args, policy, robot, k)
+            worlds, asked = _worlds(args, opened, robot), _scenario(args, policy, [])
+            found[str(path)] = evaluate(policy, worlds, asked, motion=motion, watch=show)
+    compared = PoliciesSideBySide(found)
+    console().print(compared)
+    save_json(args.json, compared.to_dict())
     return 0
 
 
@@ -210,11 +243,12 @@ def _load(text: str) -> tuple[str, float]:
         raise GaplessError(f"--payload {text!r} is not understood; expected LINK=KG") from None
 
 
-def _motion(args: Evaluate, policy: Policy, robot: Robot) -> Motion | None:
-    """What a tracker follows, where a file of it is known."""
+def _motion(args: Evaluate, policy: Policy, robot: Robot, k: int = 0) -> Motion | None:
+    """What the k-th policy follows, where a file of it is known."""
     from gapless.motions.references import read_motions
 
-    file = args.motion
+    given = args.motion
+    file = given[k % len(given)] if given else None
     if file is None and policy.contract.reference:
         file = policy.source.parent / policy.contract.reference
     return read_motions(file, robot)[0] if file is not None else None

@@ -48,6 +48,8 @@ class Loop:
     """At once."""
     seed: int = 0
     """Of everything drawn."""
+    restart: bool = False
+    """Delete what an earlier loop made in --out, and begin again."""
     json: Path | None = None
     """File for the numbers."""
 
@@ -69,7 +71,10 @@ def run(arguments: list[str]) -> int:
     try:
         with stoppable(), progress("loop") as show:
             asked = motion, robot, target, args.out, _settings(args)
-            PolicyLoop(*asked, begun=begun, called=args.target, watch=show).run()
+            loop = PolicyLoop(*asked, begun=begun, called=args.target, watch=show)
+            if args.restart:
+                loop.forget()
+            loop.run()
     except KeyboardInterrupt as stop:
         return stopped(stop, args.out.exists())
     found = LoopFolder.open(args.out)

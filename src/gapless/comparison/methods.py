@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from gapless.corrections.corrected_world import CorrectedWorld
@@ -39,6 +40,7 @@ class Bench:
         settings: method -> other fields of its `CorrectSettings`, or of its `IdentifySettings`.
         watch: told how far a training is.
         calibrations: identified already; a method that builds on one counts its seconds as its own.
+        checkpoint: file that keeps how far a training is; one for each method and seed.
     """
 
     world: MujocoWorld
@@ -49,6 +51,7 @@ class Bench:
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     watch: Watch | None = None
     calibrations: Calibrations = field(default_factory=dict)
+    checkpoint: Path | None = None
 
     def identified(
         self, name: str, parameters: str | Sequence[str] = "actuators", **settings: Any
@@ -91,6 +94,7 @@ class Bench:
             settings=CorrectSettings(**chosen),
             seed=self.seed,
             keep_anyway=True,  # what a method made is shown, whatever it is worth
+            checkpoint=self.checkpoint,
             watch=self.watch,
         )
         return CorrectedWorld(self.world, calibration, [correction])
@@ -150,7 +154,7 @@ def asap(bench: Bench) -> World:
         model="mlp",
         trainer="ppo",
         members=1,
-        model_settings=_present((512, 256, 128), *bench.base, "q", "dq", "previous", "target"),
+        model_settings=asap_network(bench),
         trainer_settings=bench.until_budget("asap"),
     )
 
@@ -191,6 +195,11 @@ def ours(bench: Bench) -> World:
         short = {"horizons": (0.25, 0.5), "iterations": 150, "samples": 5000, "batch": 48}
         return bench.learned("ours", calibration, model="actuator", trainer_settings=short)
     return bench.learned("ours", calibration, payload=True)
+
+
+def asap_network(bench: Bench) -> dict[str, Any]:
+    """Settings of ASAP's network of delta actions."""
+    return _present((512, 256, 128), *bench.base, "q", "dq", "previous", "target")
 
 
 def _present(sizes: tuple[int, ...], *now: str) -> dict[str, Any]:

@@ -52,7 +52,7 @@ def play_worlds(
     watch: Watch | None = None,
     motion: Motion | None = None,
 ) -> dict[str, Episodes]:
-    """The same scenario in every world; a tracker that sees its motion begins where that does."""
+    """The same scenario in every world; a tracker begins where its motion does."""
     if not worlds:
         raise DataError("there is no world to evaluate in")
     return {
@@ -62,7 +62,7 @@ def play_worlds(
             scenario,
             watch,
             f"{policy.name}, {name} simulator",
-            motion=motion if policy.contract.sees_reference else None,
+            motion=motion,
         )
         for name, world in worlds.items()
     }

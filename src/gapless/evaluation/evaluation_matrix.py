@@ -8,12 +8,11 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from gapless.artifact import file_name
 from gapless.errors import FormatError, nearest
 from gapless.evaluation.evaluating import evaluate
-from gapless.evaluation.evaluation import Evaluation
+from gapless.evaluation.evaluation import Evaluation, WorldScores
+from gapless.evaluation.policies_side_by_side import Spreads, plain_scores, score_table, spread
 from gapless.evaluation.scenario import Scenario
 from gapless.motions.references import read_motions
 from gapless.policies import Policy
@@ -24,16 +23,6 @@ from gapless.worlds.named_worlds import world_of
 
 SEED = "{seed}"
 """In the path of a policy: the number of its training."""
-SCORES = {
-    "survival": ("survival, %", 100.0),
-    "success": ("success, %", 100.0),
-    "e_g_mpjpe": ("E_g-mpjpe, mm", 1.0),
-    "e_mpjpe": ("E_mpjpe, mm", 1.0),
-    "e_acc": ("E_acc, mm/frame²", 1.0),
-    "e_vel": ("E_vel, mm/frame", 1.0),
-    "velocity_error": ("velocity error, m/s", 1.0),
-}
-"""Score -> title and factor; those that a policy does not have are left out."""
 
 
 @dataclass(frozen=True)
@@ -126,58 +115,21 @@ class EvaluationMatrix(PrintsAsTables):
         asked = Scenario(episodes=self.episodes, push=self.push, seed=cell.seed)
         return evaluate(policy, {cell.world: world_of(cell.world, robot)}, asked, motion=motion)
 
-    def scores(self) -> dict[str, dict[str, dict[str, tuple[float, float]]]]:
+    def scores(self) -> dict[str, dict[str, Spreads]]:
         """World -> policy -> score -> mean and standard deviation over seeds."""
-        found: dict[str, dict[str, dict[str, list[float]]]] = {}
+        found: dict[str, dict[str, list[WorldScores]]] = {}
         for cell in self.cells():
-            if not cell.file.exists():
-                continue
-            scores = Evaluation.load(cell.file).worlds[0]
-            row = found.setdefault(cell.world, {}).setdefault(cell.policy, {})
-            row.setdefault("survival", []).append(scores.survival)
-            for name in SCORES:
-                if name in scores.scores:
-                    row.setdefault(name, []).append(scores.mean(name))
-        return {w: {p: _spread(s) for p, s in rows.items()} for w, rows in found.items()}
+            if cell.file.exists():
+                rows = found.setdefault(cell.world, {})
+                rows.setdefault(cell.policy, []).append(Evaluation.load(cell.file).worlds[0])
+        return {w: {p: spread(s) for p, s in rows.items()} for w, rows in found.items()}
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types; NaN, which a score without episodes is, is left out."""
-        return {
-            world: {
-                policy: {k: list(v) for k, v in row.items() if np.isfinite(v).all()}
-                for policy, row in rows.items()
-            }
-            for world, rows in self.scores().items()
-        }
+        return {world: plain_scores(rows) for world, rows in self.scores().items()}
 
     def __rich__(self) -> Any:
         from rich.console import Group
 
-        return Group(*(_table(w, rows, len(self.seeds)) for w, rows in self.scores().items()))
-
-
-def _spread(scores: dict[str, list[float]]) -> dict[str, tuple[float, float]]:
-    """Mean and standard deviation; that of one seed is unknown."""
-    return {
-        name: (float(np.mean(v)), float(np.std(v, ddof=1)) if len(v) > 1 else float("nan"))
-        for name, v in scores.items()
-    }
-
-
-def _table(world: str, rows: Mapping[str, Mapping[str, tuple[float, float]]], seeds: int) -> Any:
-    from rich.table import Table
-
-    shown = [n for n in SCORES if any(n in r and np.isfinite(r[n][0]) for r in rows.values())]
-    table = Table("policy", title=f"{world}: mean ± std over {seeds} seeds")
-    for name in shown:
-        table.add_column(SCORES[name][0], justify="right")
-    for policy, row in rows.items():
-        table.add_row(policy, *(_cell(row.get(name), SCORES[name][1]) for name in shown))
-    return table
-
-
-def _cell(pair: tuple[float, float] | None, factor: float) -> str:
-    if pair is None or not np.isfinite(pair[0]):
-        return "-"
-    mean, std = (factor * v for v in pair)
-    return f"{mean:.3g}" + (f" ± {std:.2g}" if np.isfinite(std) else "")
+        told = f"mean ± std over {len(self.seeds)} seeds"
+        return Group(*(score_table(f"{w}: {told}", rows) for w, rows in self.scores().items()))

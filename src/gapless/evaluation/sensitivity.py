@@ -57,7 +57,7 @@ def find_sensitivity(
     def tried(values: dict[str, float]) -> WorldScores:
         robot, effects = calibration.with_values(values).apply(raw.robot, raw.effects)
         world = in_scenario(corrected.on(raw.variant(robot=robot, effects=effects)), scenario)
-        return scored("", world, play(policy, world, scenario), motion)
+        return scored("", world, play(policy, world, scenario, motion=motion), motion)
 
     known = [e for e in calibration.estimates if e.identifiable] or list(calibration.estimates)
     chosen = sorted(known, key=_width)[::-1][:most]

@@ -33,7 +33,10 @@ SETS: dict[str, tuple[str, ...]] = {
     "asap": (*(f"{kind}/root" for kind in _INERTIALS), "kp", "kd"),
     "all": (*_ACTUATORS, *_DRIVES, *_INERTIALS),
 }
-"""Named sets. "loaded" stands for the torso and the hands, "root" for the base link."""
+"""Named sets. "loaded" stands for the torso and the hands, "root" for the base (`base_link`)."""
+
+_LIGHT = 1e-6
+"""A link that weighs less is a mere frame, kg."""
 
 RATIO = "x nominal"
 TIES = ("all", "sides", "motors")
@@ -116,7 +119,7 @@ def _joints(robot: Robot, place: str) -> list[str]:
 
 def _links(robot: Robot, place: str) -> list[str]:
     if place == "root":
-        return [robot.root]
+        return [base_link(robot)]
     if place == "loaded":
         return list(load_links(robot))
     if place in robot.link_groups:
@@ -127,6 +130,16 @@ def _links(robot: Robot, place: str) -> list[str]:
         return [place]
     moving = _moving(robot)
     return [link for link in robot.links if link in moving]
+
+
+def base_link(robot: Robot) -> str:
+    """The root, or where that is a mere frame the heaviest link that is fixed to it."""
+    model = robot.model()
+    at = model.body(robot.root).id
+    if model.body_mass[at] > _LIGHT:
+        return robot.root
+    fixed = [k for k in robot.links if model.body(k).weldid == model.body_weldid[at]]
+    return max(fixed, key=lambda k: float(model.body(k).mass[0]), default=robot.root)
 
 
 def load_links(robot: Robot) -> tuple[str, ...]:
@@ -142,7 +155,7 @@ def _moving(robot: Robot) -> set[str]:
     """Links that are not welded to the world and weigh something."""
     model = robot.model()
     names = {model.body(i).name: i for i in range(1, model.nbody)}
-    heavy = {n for n, i in names.items() if model.body_weldid[i] and model.body_mass[i] > 1e-6}
+    heavy = {n for n, i in names.items() if model.body_weldid[i] and model.body_mass[i] > _LIGHT}
     return heavy & set(robot.links)
 
 

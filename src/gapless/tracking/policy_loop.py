@@ -7,6 +7,7 @@ is a folder or a file that is complete or absent: what is there is not done agai
 from __future__ import annotations
 
 import hashlib
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -35,6 +36,8 @@ from gapless.tracking.train_settings import TrainSettings
 from gapless.tracking.training import FINETUNED, finetune, train
 from gapless.worlds.world import World
 
+MADE = ("policy_*", ".policy_*", "data_*", "run_*", ".run_*", SUMMARY, "report.html")
+"""Patterns of what a loop puts into its folder, beside the facts that make it one."""
 SCORES = ("e_g_mpjpe", "e_mpjpe", "e_vel", "e_acc", "success")
 """ASAP's columns."""
 
@@ -120,6 +123,14 @@ class PolicyLoop:
         write_json(self.path / SUMMARY, summary)
         return summary
 
+    def forget(self) -> None:
+        """Delete what a loop made in the folder, and nothing else."""
+        if not (self.path / FACTS).exists():
+            return
+        for made in (p for pattern in MADE for p in self.path.glob(pattern)):
+            shutil.rmtree(made) if made.is_dir() else made.unlink()
+        (self.path / FACTS).unlink()  # last: a folder without it is no loop's
+
     def first(self) -> Policy:
         """The policy to begin with; trained where none was given."""
         refuse_untrackable(self.motion, self.robot)
@@ -149,7 +160,7 @@ class PolicyLoop:
         if file.exists() and read_json(file) != _plain(facts):
             raise ArtifactError(
                 f"{self.path} is a loop of another motion, robot, policy or setting; "
-                "choose another --out"
+                "choose another --out, or begin again with --restart (in Python: forget())"
             )
         if not file.exists() and self.path.exists() and any(self.path.glob("[!.]*")):
             raise ArtifactError(
@@ -197,8 +208,7 @@ class PolicyLoop:
         asked = Scenario(
             episodes=how.takes, push=how.push, push_every=1.5, seed=1000 * k + how.seed
         )
-        motion = self.motion if policy.contract.sees_reference else None
-        played = play(policy, self.target, asked, self._told("record"), motion=motion)
+        played = play(policy, self.target, asked, self._told("record"), motion=self.motion)
         clips = episode_recordings(played, policy.contract, asked, unit="robot")
         if not clips:
             raise DataError(

@@ -14,6 +14,7 @@ import numpy as np
 from gapless.artifact import refuse_occupied
 from gapless.errors import DataError
 from gapless.evaluation.policy_episodes import really
+from gapless.evaluation.scenario import Scenario
 from gapless.learning.adam_state import Arrays
 from gapless.learning.checkpoint import Checkpoint
 from gapless.learning.mlp_actor import acts, load_weights, weights_of
@@ -44,6 +45,9 @@ NEAR = 0.05
 """Seconds by which what a policy says of its motion may differ from the motion's frames."""
 JUDGES = 16
 """Episodes that choose between the rounds of a training."""
+JUDGED = StartNoise(Scenario().start_noise, 0.0, 0.0, 0.0, 0.0, 0.0)
+"""Their starts, as `evaluate` has them: a policy that does not see where it is cannot make good
+what a start is turned or moved by, so that such starts would hide what it does."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,7 @@ class TrackerTraining:
     def task(
         self, world: World, environments: int, where: str, judging: bool = False
     ) -> TrackingTask:
-        """Episodes of it; those that judge have no noise but that of their starts."""
+        """Episodes of it; those that judge have no noise but that of their joints at the start."""
         how = self.settings
         sensed = SensorNoise(**{k: how.sensor_noise * v for k, v in asdict(SensorNoise()).items()})
         return TrackingTask(
@@ -76,7 +80,7 @@ class TrackerTraining:
                 speed=how.tightening,
                 target=min(LONG, 0.5 * self.frames.seconds * self.frames.rate),
             ),
-            starts=StartNoise().scaled(how.start_noise),
+            starts=JUDGED if judging else StartNoise().scaled(how.start_noise),
             where=where,
             sensors=sensed if how.sensor_noise and not judging else None,
             push=0.0 if judging else how.push,
@@ -167,7 +171,6 @@ FINETUNED = replace(
     TrainSettings(),
     noise=0.1,
     warm_up=10,
-    start_noise=1.0,
     distance=0.6,
     penalties=1.0,
     tightening=0.0,

@@ -16,19 +16,36 @@ STEP = 0.005
 def world_to_train_in(given: Robot | World, settings: TrainSettings, seed: int = 0) -> World:
     """The world that was given, or the nominal simulator of a robot; several where asked for.
 
-    Worlds that differ already are left as they are.
+    Worlds that differ already are left as they are. All are as fast as they may be.
     """
     if seed < 0:
         raise DataError(f"seed is {seed}; give 0 or more")
     world = nominal_world(given) if isinstance(given, Robot) else given
-    if not settings.vary or isinstance(world, MixedWorld):
-        return world
-    return varied_world(world, settings.vary, seed)
+    if settings.vary and not isinstance(world, MixedWorld):
+        world = varied_world(world, settings.vary, seed)
+    return quick_world(world)
 
 
 def nominal_world(robot: Robot, physics_step: float = STEP) -> World:
-    """The simulator of a robot, as fast as it may be: few contacts a foot, long steps."""
+    """The simulator of a robot, as fast as it may be."""
     from gapless.worlds import MujocoWorld
 
-    simple = robot.with_simple_feet() if robot.mount == "free" else robot
-    return MujocoWorld(simple, physics_step=physics_step)
+    return quick_world(MujocoWorld(robot, physics_step=physics_step))
+
+
+def quick_world(world: World) -> World:
+    """The same robot on a floor in MuJoCo with few contacts a foot and long steps.
+
+    Corrections stay. Other engines, hidden robots and robots that are held are left as they are.
+    """
+    from gapless.corrections import CorrectedWorld
+    from gapless.worlds import MujocoWorld
+
+    if isinstance(world, MixedWorld):
+        return MixedWorld([quick_world(one) for one in world.worlds])
+    if isinstance(world, CorrectedWorld):
+        return world.on(quick_world(world.world))
+    if not isinstance(world, MujocoWorld) or world.robot.mount != "free":
+        return world
+    step = max(STEP, world.timestep)
+    return world.variant(robot=world.robot.with_simple_feet(), physics_step=step)

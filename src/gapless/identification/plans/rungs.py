@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gapless.identification.plans.resting_surface import RestingSurface
+from gapless.parameters.parameter_names import base_link
 from gapless.recordings.recording import Recording
 from gapless.robots import Robot
 from gapless.worlds.effects import IMU
@@ -109,7 +110,8 @@ def _masses(robot: Robot) -> tuple[str, ...]:
 
 def _torso(robot: Robot) -> list[str]:
     """Root and torso: what is heavy and was built in most ways."""
-    return [robot.root, *(k for k in robot.links if "torso" in k and k != robot.root)]
+    root = base_link(robot)
+    return [root, *(k for k in robot.links if "torso" in k and k != root)]
 
 
 def _limited(robot: Robot) -> bool:
