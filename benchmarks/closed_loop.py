@@ -11,9 +11,9 @@ is tuned on the robot itself. A seed draws the robot's unit, the training, the t
     python benchmarks/closed_loop.py --queue benchmarks/closed_loop_queue.toml --motions MOTIONS
 
 Every cell that the results have is not made again. Rows beside the table: `asap` (a delta of all
-joints), `intervals` (tuned in simulators within the intervals of what was identified) and
-`noise-B` (in the nominal one, targets disturbed by up to B rad). A queue goes on after a cell that
-cannot be made, and ends with 1.
+joints), `intervals` (tuned in simulators within the intervals of what was identified), `noise-B`
+(in the nominal one, targets disturbed by up to B rad), and those of `closed_loop_sweeps.py`. A
+queue goes on after a cell that cannot be made, and ends with 1.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 from closed_loop_queue import QueuedMotion, contract_beside, file_of, read_queue
+from closed_loop_sweeps import OUTSIDE, SWEPT, simulator_of_another, swept_simulator
 from rich.console import Console
 from rich.table import Table
 
@@ -51,7 +52,7 @@ ROWS = (
 )
 NOISES = (0.025, 0.05, 0.1, 0.2, 0.4)
 """ASAP's, rad."""
-BESIDE = ("asap", "intervals", *(f"noise-{size:g}" for size in NOISES))
+BESIDE = ("asap", "intervals", *(f"noise-{size:g}" for size in NOISES), *SWEPT, OUTSIDE)
 """Rows that are made where they are asked for."""
 VARIED = 8
 """Simulators within intervals."""
@@ -118,6 +119,11 @@ class Cell:
             return run.worlds().get("identified", run.raw()) if row == "identify" else run.world()
         if row == "intervals":
             return self.loop.closed(1, self.policy).world()
+        if row == OUTSIDE:
+            return simulator_of_another(self.args.out, self.args.recorded, self.seed)
+        if row in SWEPT:
+            run = self.loop.closed(1, self.policy)
+            return swept_simulator(run, self.bench.split, row, self.seed)
         if row.startswith("noise-"):
             return MujocoWorld(self.robot, self.policy.contract.rate, physics_step=STEP)
         bench = replace(self.bench, settings={}) if row == "asap" else self.bench
@@ -223,6 +229,7 @@ def main() -> None:
     parser.add_argument("--motions", type=Path, help="folder of the queue's motions")
     parser.add_argument("--policies", type=Path, help="folder of the queue's pretrained trackers")
     parser.add_argument("--policy", type=Path, help="contract of a pretrained tracker")
+    parser.add_argument("--recorded", help="motion whose takes `outside` is tuned by")
     parser.add_argument("--target", default="physx:hard")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--rows", nargs="+", choices=(*ROWS, *BESIDE), default=list(ROWS))
