@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -217,3 +220,52 @@ def test_text_is_replaced_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         write_text_atomic(tmp_path / "a.txt", "new")
     assert (tmp_path / "a.txt").read_text() == "old"
     assert os.listdir(tmp_path) == ["a.txt"]
+
+
+def test_a_link_is_followed_to_its_file(tmp_path: Path):
+    """The link stays, whether its file is there yet or not."""
+    (tmp_path / "far").mkdir()
+    link, file = tmp_path / "link.json", tmp_path / "far" / "file.json"
+    link.symlink_to(file)
+    for value in (1, 2):
+        write_json(link, value)
+        assert link.is_symlink() and file.is_file() and read_json(file) == value
+    assert os.listdir(tmp_path / "far") == ["file.json"]
+
+
+def test_devices_and_pipes_are_written_through(tmp_path: Path):
+    """They are what they were afterwards."""
+    write_json("/dev/null", 1)
+    assert Path("/dev/null").is_char_device()
+    pipe, seen = tmp_path / "pipe", list[str]()
+    os.mkfifo(pipe)
+    reader = Thread(target=lambda: seen.append(pipe.read_text()))
+    reader.start()
+    write_json(pipe, {"a": 1})
+    reader.join(30)
+    assert pipe.is_fifo() and json.loads(seen[0]) == {"a": 1}
+
+
+def test_what_is_no_file_is_refused(tmp_path: Path):
+    """Folders and sockets; both stay."""
+    where = tmp_path / "socket"
+    with socket.socket(socket.AF_UNIX) as own:
+        own.bind(str(where))
+        with pytest.raises(ArtifactError, match="neither a file nor a pipe"):
+            write_json(where, 1)
+    assert where.is_socket()
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(ArtifactError, match="it is a folder"):
+        write_json(tmp_path / "folder", 1)
+
+
+def test_standard_output_that_is_a_file_keeps_what_else_is_written(tmp_path: Path):
+    """A shell holds that file open: replaced, the rest of the output would be lost."""
+    out = tmp_path / "all.txt"
+    code = (
+        "from gapless.artifact import write_json\n"
+        "print('before', flush=True); write_json('/dev/stdout', 1); print('after')"
+    )
+    with out.open("ab") as file:
+        subprocess.run([sys.executable, "-c", code], stdout=file, check=True)
+    assert "after" in out.read_text() and "1" in out.read_text()

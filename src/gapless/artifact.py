@@ -16,6 +16,7 @@ import re
 import secrets
 import shutil
 import socket
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -132,10 +133,21 @@ def write_text_atomic(path: str | Path, text: str) -> None:
 
 
 def write_bytes_atomic(path: str | Path, data: bytes) -> None:
-    """Write a file that is complete or absent; a previous one stays until then."""
+    """Write a file that is complete or absent; a previous one stays until then.
+
+    A link is followed to its file; a device or a pipe, such as /dev/stdout, is written through.
+
+    Raises:
+        ArtifactError: the disk refused, or the target is a folder or another thing that is no file.
+    """
     target = Path(path)
-    temporary = _sibling(target, "part")
     with _explained(target):
+        if passes_through(target):
+            with target.open("wb") as file:
+                file.write(data)
+            return
+        target = Path(os.path.realpath(target))
+        temporary = _sibling(target, "part")
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
             with temporary.open("wb") as file:
@@ -146,6 +158,25 @@ def write_bytes_atomic(path: str | Path, data: bytes) -> None:
             sync(target.parent)
         finally:
             temporary.unlink(missing_ok=True)
+
+
+def passes_through(target: Path) -> bool:
+    """Whether what is written there goes through; False where a file is, or can be.
+
+    Raises:
+        ArtifactError: there is something else.
+    """
+    try:
+        mode = target.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    if stat.S_ISCHR(mode) or stat.S_ISFIFO(mode):
+        return True
+    if not stat.S_ISREG(mode):
+        kind = "a folder" if stat.S_ISDIR(mode) else "neither a file nor a pipe"
+        raise ArtifactError(f"cannot write {target}: it is {kind}; choose the name of a file")
+    # A file that a shell holds open as a standard stream would be replaced behind its back.
+    return target.absolute().is_relative_to("/dev") or target.absolute().is_relative_to("/proc")
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.progress import Progress as Bar
 
-from gapless.artifact import write_json
+from gapless.artifact import passes_through, write_json
 from gapless.errors import ArtifactError
 from gapless.progress import Progress, Watch
 
@@ -103,6 +103,8 @@ def spinner(what: str) -> Iterator[None]:
 def check_outputs(*paths: Path | None) -> None:
     """Refuse paths that cannot be written before the work starts, not after it."""
     for path in (p for p in paths if p is not None):
+        if not path.is_dir():  # a folder is looked at by what writes into it
+            passes_through(path)
         for folder in path.absolute().parents:
             if folder.exists():
                 if not folder.is_dir():

@@ -183,7 +183,9 @@ def vectors(values: pa.ChunkedArray, where: str) -> np.ndarray:
     """
     if not pa.types.is_nested(values.type):
         return cells.numbers(values, where)
+    lengths = pc.unique(pc.list_value_length(values)).to_pylist()
+    if len(lengths) != 1 or None in lengths:
+        told = ", ".join("none" if n is None else str(n) for n in lengths[:4]) or "no"
+        raise FormatError(f"{where}: lists of unequal length ({told} numbers); all must be alike")
     flat = cells.numbers(pc.list_flatten(values), where)
-    if len(values) == 0 or len(flat) % len(values):
-        raise FormatError(f"{where}: {len(flat)} numbers in {len(values)} lists of unequal length")
     return flat.reshape(len(values), -1)
