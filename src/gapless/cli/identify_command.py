@@ -77,6 +77,7 @@ def run(arguments: list[str]) -> int:
     """Parse and run."""
     args = parse(Identify, "identify", arguments)
     from gapless.identification import IdentifySettings, identify
+    from gapless.identification.plans.fit_checkpoint import FitCheckpoint
     from gapless.measurement.gap_plots import require_matplotlib
 
     check_outputs(args.out, args.mjcf, args.json, args.plots and args.plots / "replays.png")
@@ -100,7 +101,7 @@ def run(arguments: list[str]) -> int:
         optimiser=args.optimiser,
         physics_step=args.physics_step,
     )
-    checkpoint = args.out.with_name(args.out.name + ".progress")
+    checkpoint = args.out.with_name(f".{args.out.name}.progress")
     with progress("identifying") as show:
         calibration = identify(
             split,
@@ -116,7 +117,7 @@ def run(arguments: list[str]) -> int:
             watch=show,
         )
     calibration.save(args.out)
-    checkpoint.unlink(missing_ok=True)
+    FitCheckpoint(checkpoint).clear()
     console().print(calibration)
     if args.mjcf:
         write_text_atomic(args.mjcf, calibration.to_mjcf(robot))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping
 from dataclasses import asdict
 from importlib import resources
@@ -12,6 +13,7 @@ from typing import Any
 from gapless.artifact import write_json, write_text_atomic
 from gapless.closing.close_settings import CloseSettings
 from gapless.closing.run import Run
+from gapless.closing.run_folder import held
 from gapless.closing.stage import METRIC, Stage
 from gapless.closing.steps import Steps
 from gapless.corrections.correcting import fingerprint, least_seconds
@@ -66,15 +68,16 @@ def close(
     notes = [*_left_out(every, recordings), *split.notes, *_doubts(split)]
     notes += missing_notes(robot.notes)
     facts = _facts(dataset, recordings, robot, how, split, notes)
-    steps = Steps(Run.begin(Path(out), robot, facts, restart), robot, how, split, watch)
-    run = steps.run
-    run.record("check", lambda: check_dataset(every, robot).to_dict())
-    run.stage("raw", steps.raw)
-    identified = run.stage("identified", steps.identified)
-    run.stage("corrected", lambda: steps.corrected(identified.kept))
-    run.record("replays", steps.replayed)
-    run.record("summary", lambda: summary(run.stages, steps.horizon))
-    _publish(run)
+    with held(Path(out)):
+        steps = Steps(Run.begin(Path(out), robot, facts, restart), robot, how, split, watch)
+        run = steps.run
+        run.record("check", lambda: check_dataset(every, robot).to_dict())
+        run.stage("raw", steps.raw)
+        identified = run.stage("identified", steps.identified)
+        run.stage("corrected", lambda: steps.corrected(identified.kept))
+        run.record("replays", steps.replayed)
+        run.record("summary", lambda: summary(run.stages, steps.horizon))
+        _publish(run)
     return run
 
 
@@ -160,5 +163,5 @@ def _publish(run: Run) -> None:
         write_json(run.path / "ranges.json", ranges)
     program = resources.files("gapless.closing").joinpath("use.py.txt").read_text("utf-8")
     write_text_atomic(run.path / "use.py", program)
-    for file in run.path.glob(".*.progress"):  # nothing is left to resume
-        file.unlink()
+    for left in run.path.glob(".*.progress"):  # nothing is left to resume
+        shutil.rmtree(left) if left.is_dir() else left.unlink()

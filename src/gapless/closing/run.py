@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from gapless.artifact import provenance, read_json, write_json
+from gapless.closing.run_folder import CALIBRATION as CALIBRATION
+from gapless.closing.run_folder import CORRECTION as CORRECTION
+from gapless.closing.run_folder import FACTS as FACTS
+from gapless.closing.run_folder import REPLAYS as REPLAYS
+from gapless.closing.run_folder import ROBOT, forget_run, refuse_foreign, refuse_other_software
 from gapless.closing.stage import STAGES, Stage
 from gapless.corrections import CorrectedWorld, Correction
 from gapless.errors import ArtifactError, FormatError
@@ -21,8 +25,6 @@ from gapless.worlds.mujoco_world import MujocoWorld
 from gapless.worlds.world import World
 
 FORMAT = "gapless run 2"
-FACTS, CALIBRATION, CORRECTION = "run.json", "calibration.json", "correction"
-REPLAYS, ROBOT = "replays.npz", "robot"
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,8 @@ class Run(PrintsAsTables):
             ArtifactError: the folder holds something else.
         """
         file = path / FACTS
-        if file.exists() and restart:
-            shutil.rmtree(cls.open(path).path)  # only what is a run
+        if restart:
+            forget_run(path)
         if file.exists():
             before = cls.open(path).facts
             wrong = [k for k, v in facts.items() if before.get(k) != v]
@@ -57,10 +59,11 @@ class Run(PrintsAsTables):
                     f"{path} is a run that asked something else: {', '.join(wrong)} differ. Choose "
                     "another --out, or start over with --restart (in Python, restart=True)"
                 )
+            if not (path / "summary.json").exists():
+                refuse_other_software(path, before.get("made_by", {}))
             return cls(path, before)
-        if path.exists() and any(other.name != ROBOT for other in path.iterdir()):
-            raise ArtifactError(f"{path} is not empty and is no run; choose another --out")
         path.mkdir(parents=True, exist_ok=True)
+        refuse_foreign(path)
         save_robot(robot, path / ROBOT, overwrite=True)  # one is there if this was killed here
         write_json(file, {"format": FORMAT, **facts, "made_by": provenance(time=True)})
         return cls.open(path)

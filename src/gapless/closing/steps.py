@@ -11,7 +11,7 @@ from gapless.closing.close_settings import CloseSettings
 from gapless.closing.run import CALIBRATION, CORRECTION, REPLAYS, Run
 from gapless.closing.stage import Stage
 from gapless.corrections import CorrectedWorld, Correction, correct
-from gapless.errors import GaplessError
+from gapless.errors import ArtifactError, GaplessError
 from gapless.identification import Calibration, identify
 from gapless.measurement import Gap, measure, side_by_side
 from gapless.measurement.replay import replay
@@ -101,6 +101,8 @@ class Steps:
                     checkpoint=self.run.path / ".calibration.progress",
                     watch=self._within("identified"),
                 ).save(file)
+        except ArtifactError:  # of the machine, such as a full disk: no verdict, tried again
+            raise
         except GaplessError as error:
             return Stage.failed(error)
         found = Calibration.load(file)
@@ -113,6 +115,8 @@ class Steps:
         try:
             if not folder.exists():
                 self._learned(calibration).save(folder)
+        except ArtifactError:
+            raise
         except GaplessError as error:
             return Stage.failed(error)
         found = Correction.load(folder)

@@ -113,6 +113,8 @@ def _scored(name: str, seed: int, bench: Bench, judge: JudgedSets, watch: Watch 
     tell(Progress(""))
     try:
         return judge.scores(name, replace(bench, seed=seed, watch=tell))
+    except ArtifactError:  # of the machine: no figure of a method
+        raise
     except GaplessError as error:
         return dict.fromkeys(judge.sets, Score(seed, 0.0, failed=str(error)))
 

@@ -18,7 +18,7 @@ DAMPINGS = (0.1, 1.0, 30.0)
 
 @dataclass
 class Iterate:
-    """Where an optimiser is: what a stopped run needs to go on.
+    """Where an optimiser is.
 
     Attributes:
         z: (P,) the best point so far.
@@ -26,7 +26,6 @@ class Iterate:
         error: its root mean square replay error, rad or m.
         iteration: how many are done.
         history: error after each iteration.
-        done: whether the fit had finished; then with its noise, and what was told.
         linear: slopes near the best point, where the optimiser formed them.
         fresh: whether they were formed within a negligible step of it.
     """
@@ -36,9 +35,6 @@ class Iterate:
     error: float
     iteration: int = 0
     history: list[float] = field(default_factory=list)
-    done: bool = False
-    noise: float = 0.0
-    identifiable: list[bool] = field(default_factory=list)
     linear: Linear | None = None
     fresh: bool = False
 

@@ -14,8 +14,8 @@ from gapless.identification.problem.posing import problem_of
 from gapless.recordings.recording import Recording
 
 if TYPE_CHECKING:
+    from gapless.identification.plans.fitted import Fit
     from gapless.identification.plans.fitter import Fitter
-    from gapless.identification.plans.fitting import Fit
 
 
 def with_base_errors(

@@ -1,10 +1,15 @@
-"""What lets a stopped fit resume: the best point of each stage, in a file beside the result."""
+"""What lets a stopped identification resume to the same bytes: how far each of its fits came.
+
+A fit is kept after each of its rounds with everything that the next one needs, slopes included, and
+as a whole when it is done: what resumes computes the very numbers that it would have computed.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+import shutil
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import asdict
 from pathlib import Path
@@ -12,89 +17,71 @@ from typing import Any
 
 import numpy as np
 
-from gapless.artifact import read_json, write_json
-from gapless.errors import GaplessError
-from gapless.identification.optimisers.gauss_newton import Iterate
+from gapless.artifact import file_name
+from gapless.errors import FormatError
 from gapless.identification.problem.problem import Problem
+from gapless.learning.checkpoint import read_tensors, write_tensors
 from gapless.measurement.windows import Windows
+
+Kept = tuple[dict[str, np.ndarray], dict[str, Any]]
+"""Arrays and facts of a fit."""
 
 
 class FitCheckpoint:
-    """Progress by stage, kept in a file.
+    """Progress by stage, a file each in a folder of its own.
 
     Args:
-        path: where; None keeps nothing.
+        path: of the folder; None keeps nothing.
     """
 
     def __init__(self, path: Path | None) -> None:
         self.path, self._question = path, ""
-        self._stages: dict[str, Any] = {}
-        if path is not None and path.exists():
-            self._stages = self._read(path)
+        if path is not None and path.is_file():  # of an earlier version
+            path.unlink()
 
     def asking(self, *question: Any) -> FitCheckpoint:
-        """The same file, for fits that are made in this way (optimiser, options, ...)."""
+        """The same folder, for fits that are made in this way (optimiser, options, ...)."""
         twin = copy(self)
         plain = [q.tolist() if isinstance(q, np.ndarray) else q for q in question]
         twin._question = json.dumps(plain, sort_keys=True, default=str)
         return twin
 
-    def _read(self, path: Path) -> dict[str, Any]:
+    def load(self, stage: str, problem: Problem) -> Kept | None:
+        """How far a stage came, if it was the same problem; a damaged file is a fresh start."""
+        file = self._file(stage)
+        if file is None or not file.exists():
+            return None
         try:
-            data = read_json(path)
-            return dict(data["stages"])
-        except (GaplessError, KeyError, TypeError, ValueError):
-            return {}  # a damaged checkpoint is a fresh start, not a failure
-
-    def stage(self, name: str, problem: Problem) -> Iterate | None:
-        """How far a stage came, if it was the same problem."""
-        kept = self._stages.get(name)
-        if not isinstance(kept, dict) or kept.get("problem") != self._key(problem):
+            arrays, facts = read_tensors(file)
+        except FormatError:
             return None
-        z = np.array(kept["z"], float)
-        if z.shape != (len(problem),) or not np.isfinite(z).all():
-            return None
-        return Iterate(
-            z,
-            float(kept["cost"]),
-            float(kept["error"]),
-            int(kept["iteration"]),
-            list(kept["history"]),
-            bool(kept["done"]),
-            float(kept["noise"]),
-            [bool(t) for t in kept["identifiable"]],
-        )
+        return (arrays, facts) if facts.get("problem") == self._key(problem) else None
 
-    def _key(self, problem: Problem) -> str:
-        return fingerprint(problem, self._question)
-
-    def keep(self, name: str, problem: Problem, progress: Iterate) -> None:
+    def keep(
+        self,
+        stage: str,
+        problem: Problem,
+        arrays: Mapping[str, np.ndarray],
+        facts: Mapping[str, Any],
+    ) -> None:
         """Write how far a stage has come; the file is whole at every moment."""
-        self._stages[name] = {
-            "problem": self._key(problem),
-            "z": progress.z.tolist(),
-            "values": dict(
-                zip(
-                    (p.name for p in problem.parameters),
-                    problem.values(progress.z).tolist(),
-                    strict=True,
-                )
-            ),
-            "cost": progress.cost,
-            "error": progress.error,
-            "iteration": progress.iteration,
-            "history": progress.history,
-            "done": progress.done,
-            "noise": progress.noise,
-            "identifiable": progress.identifiable,
-        }
-        if self.path is not None:
-            write_json(self.path, {"format": "gapless identify progress 1", "stages": self._stages})
+        if (file := self._file(stage)) is not None:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            write_tensors(file, dict(arrays), {**facts, "problem": self._key(problem)})
 
     def clear(self) -> None:
         """The result is written; the checkpoint has served."""
         if self.path is not None:
-            self.path.unlink(missing_ok=True)
+            shutil.rmtree(self.path, ignore_errors=True)
+
+    def _file(self, stage: str) -> Path | None:
+        if self.path is None:
+            return None
+        own = hashlib.sha256(stage.encode()).hexdigest()[:8]
+        return self.path / f"{file_name(stage)}_{own}.safetensors"
+
+    def _key(self, problem: Problem) -> str:
+        return fingerprint(problem, self._question)
 
 
 def fingerprint(problem: Problem, question: str = "") -> str:

@@ -10,7 +10,8 @@ import numpy as np
 from gapless.errors import unknown
 from gapless.identification.calibration import Calibration
 from gapless.identification.plans.fit_checkpoint import FitCheckpoint
-from gapless.identification.plans.fitting import Fit, fit
+from gapless.identification.plans.fitted import Fit
+from gapless.identification.plans.fitting import fit
 from gapless.identification.plans.resting_surface import RestingSurface
 from gapless.identification.problem.posing import problem_of
 from gapless.identification.problem.problem import Slopes

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 
-from gapless.identification.estimate import Estimate, nominal_figures
 from gapless.identification.optimisers.gauss_newton import Iterate, gauss_newton
 from gapless.identification.optimisers.minimising import minimise
 from gapless.identification.plans.fit_checkpoint import FitCheckpoint
+from gapless.identification.plans.fitted import Fit, Reached, fit_of, kept_fit
 from gapless.identification.problem.linearisation import Linear
 from gapless.identification.problem.problem import ENCODER_NOISE, Problem, Slopes
-from gapless.identification.problem.uncertainty import Uncertainty, given_fixed, uncertainty
+from gapless.identification.problem.uncertainty import given_fixed, uncertainty
 from gapless.progress import Progress, Watch
 
 FIRST_WINDOWS = 32
@@ -21,52 +21,6 @@ FIRST_WINDOWS = 32
 
 ROUNDS, STEADY = 4, 0.8
 """A fit is repeated while the usual size of its errors still falls below this share."""
-
-
-@dataclass(frozen=True)
-class Fit:
-    """A fitted problem.
-
-    Attributes:
-        problem: what was asked, with the noise that was found.
-        z: the answer.
-        error: root mean square replay error on the fitted data, rad or m.
-        uncertainty: of z.
-        iterations: of the optimiser.
-        simulated_seconds: of all replays.
-        slopes: at the answer, for a fit of more parameters to the same windows.
-    """
-
-    problem: Problem
-    z: np.ndarray
-    error: float
-    uncertainty: Uncertainty
-    iterations: int
-    simulated_seconds: float
-    slopes: Slopes = field(default_factory=dict, repr=False)
-
-    @property
-    def values(self) -> np.ndarray:
-        """Physical values."""
-        return self.problem.values(self.z)
-
-    def estimates(self) -> tuple[Estimate, ...]:
-        """One an unknown; what is not identifiable has its prior's value and std."""
-        problem, known = self.problem, self.uncertainty
-        robot, effects = problem.world.robot, problem.world.effects
-        figures = nominal_figures(robot, effects, problem.parameters)
-        rows = zip(problem.parameters, self.values, figures, strict=True)
-        return tuple(
-            Estimate(
-                parameter=p,
-                value=float(value),
-                std=float(known.std[i] if known.identifiable[i] else 1.0) * p.per_z(float(value)),
-                identifiable=bool(known.identifiable[i]),
-                at_bound=bool(known.at_bound[i] and known.identifiable[i]),
-                nominal=nominal,
-            )
-            for i, (p, value, nominal) in enumerate(rows)
-        )
 
 
 def fit(
@@ -97,38 +51,46 @@ def fit(
         known: slopes near the start that an earlier fit to the same windows found: a rough fit,
             which forms only those that are missing, and none of them twice.
     """
-    checkpoint = (checkpoint or FitCheckpoint(None)).asking(optimiser, options, free_starts, start)
-    kept = checkpoint.stage(stage, problem)
-    if kept is not None and kept.done:
-        return _finished(problem, kept, free_starts)
-    best = np.zeros(len(problem)) if start is None else start
-    best = best if kept is None else kept.z
+    asked = optimiser, options, free_starts, start, quick_start, known is not None
+    checkpoint = (checkpoint or FitCheckpoint(None)).asking(*asked)
+    kept = checkpoint.load(stage, problem)
+    if kept is not None and kept[1]["done"]:
+        return fit_of(problem, *kept)
     whole = problem
 
     def report(here: Iterate) -> None:
-        checkpoint.keep(stage, whole, here)
         if watch:
             watch(Progress(stage, here.iteration, figures={"error": here.error}))
 
-    iterations, linear, sharp = 0 if kept is None else kept.iteration, None, None
-    if quick_start and kept is None and optimiser == "gauss-newton" and _per_joint(problem):
-        first = _first_pass(problem, best, report)
-        best, iterations = first.z, first.iteration
-    for _ in range(ROUNDS):
-        scaled = _with_seen_noise(problem, best)
-        if linear is not None and scaled.noise > STEADY * problem.noise:
+    def keep(reached: Reached) -> None:
+        reached = replace(reached, simulated=problem.simulator.simulated_seconds)
+        checkpoint.keep(stage, whole, reached.arrays, reached.facts)
+
+    at = Reached(np.zeros(len(problem)) if start is None else start)
+    if kept is not None:
+        at = Reached.of(*kept)
+        problem.simulator.simulated_seconds = at.simulated
+        problem = problem.with_noise(at.noise) if at.rounds else problem
+    elif quick_start and optimiser == "gauss-newton" and _per_joint(problem):
+        first = _first_pass(problem, at.z, report)
+        at = Reached(first.z, first.iteration)
+        keep(at)
+    for _ in range(at.rounds, ROUNDS):
+        scaled = _with_seen_noise(problem, at.z)
+        if at.linear is not None and scaled.noise > STEADY * problem.noise:
             break
         more: dict = {"refreshes": 1} if optimiser == "gauss-newton" else {}
-        if linear is None and known is not None and more:
-            more = {"linear": scaled.linearised(best, known=known), "refreshes": 0}
-        elif linear is not None:
-            more = {"linear": linear.scaled(problem.noise / scaled.noise), "refreshes": 0}
-        found = minimise(optimiser, scaled, best, report=report, **(options or {}), **more)
-        problem, best, linear = scaled, found.z, found.linear
-        iterations += found.iteration
-        if linear is None:  # only Gauss-Newton goes on cheaply from where it was
+        if at.linear is None and known is not None and more:
+            more = {"linear": scaled.linearised(at.z, known=known), "refreshes": 0}
+        elif at.linear is not None:
+            more = {"linear": at.linear.scaled(problem.noise / scaled.noise), "refreshes": 0}
+        found = minimise(optimiser, scaled, at.z, report=report, **(options or {}), **more)
+        problem, at = scaled, at.after(found, scaled.noise)
+        keep(at)
+        if at.linear is None:  # only Gauss-Newton goes on cheaply from where it was
             break
-    sharp = linear if found.fresh or known is not None else None
+    best, iterations = at.z, at.iterations
+    sharp = at.linear if at.fresh or known is not None else None
     for _ in range(2 if free_starts else 0):  # again at the better point
         problem = _with_seen_noise(problem.with_free_starts(best), best)
         found = gauss_newton(problem, best, report=report)
@@ -186,34 +148,8 @@ def _judged(
         again = gauss_newton(part, z[identifiable], **{**effort, "linear": near, "refreshes": 0})
         z[identifiable], iterations = again.z, iterations + again.iteration
         known = given_fixed(known, uncertainty(part, again.linear or near))
-    slopes = problem.slopes(linear)
-    residual = problem.residuals(z[None])[0]
-    error = problem.rms(residual)
-    cost = float(problem.costs_of(z[None], residual[None])[0])
-    done = Iterate(
-        z,
-        cost,
-        error,
-        iterations,
-        noise=problem.noise,
-        identifiable=identifiable.tolist(),
-        done=True,
-    )
-    checkpoint.keep(stage, whole, done)
+    error = problem.rms(problem.residuals(z[None])[0])
     seconds = problem.simulator.simulated_seconds
-    return Fit(problem, z, error, known, iterations, seconds, slopes)
-
-
-def _finished(problem: Problem, kept: Iterate, free_starts: bool) -> Fit:
-    """A stage that an earlier run had finished: the same answer, its intervals formed again."""
-    z, identifiable = kept.z, np.array(kept.identifiable)
-    problem = problem.with_noise(kept.noise)
-    problem = problem.with_free_starts(z) if free_starts else problem
-    linear = problem.linearised(z)
-    known = replace(uncertainty(problem, linear), identifiable=identifiable)
-    if identifiable.any() and not identifiable.all():
-        part = problem.only(identifiable, z)
-        known = given_fixed(known, uncertainty(part, part.linearised(z[identifiable])))
-    seconds = problem.simulator.simulated_seconds
-    slopes = problem.slopes(linear)
-    return Fit(problem, z, kept.error, known, kept.iteration, seconds, slopes)
+    found = Fit(problem, z, error, known, iterations, seconds, problem.slopes(linear))
+    checkpoint.keep(stage, whole, *kept_fit(found))
+    return found

@@ -10,7 +10,7 @@ import numpy as np
 
 from gapless.errors import DataError
 from gapless.identification.calibration import Calibration
-from gapless.identification.plans.fitting import Fit
+from gapless.identification.plans.fitted import Fit
 from gapless.parameters import Parameter
 from gapless.recordings.recording import Recording
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
-from gapless.errors import GaplessError
+from gapless.errors import ArtifactError, GaplessError
 from gapless.identification.calibration import Calibration
 from gapless.identification.plans.fitter import Fitter
 from gapless.identification.plans.resting_surface import resting_surface
@@ -127,6 +127,8 @@ class Ladder:
         """A rung fitted and judged; one that comes to nothing is said and left out."""
         try:
             found = self._fitted(rung, names, below)
+        except ArtifactError:  # of the machine, which says nothing about a rung
+            raise
         except GaplessError as error:
             return Step(rung.name, 0, {}, False, str(error)), []
         estimates = [e for f in found if f.calibration for e in f.calibration.estimates]
