@@ -20,6 +20,7 @@ ORDER = [
     "errors",
     "verdict",
     "artifact",
+    "software_versions",
     "printing",
     "progress",
     "robots",

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from gapless.reports import report as report
     from gapless.robots import Payload as Payload
     from gapless.robots import Robot as Robot
+    from gapless.software_versions import allow_version_mismatch as allow_version_mismatch
     from gapless.tracking import TrainSettings as TrainSettings
     from gapless.tracking import finetune as finetune
     from gapless.tracking import train as train
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "GaplessError": "errors",
+    "allow_version_mismatch": "software_versions",
     "Robot": "robots",
     "Payload": "robots",
     "Recording": "recordings",

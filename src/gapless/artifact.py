@@ -25,6 +25,9 @@ from typing import Any
 
 from gapless.errors import ArtifactError, DataError, FormatError
 
+UNKNOWN = "not installed"
+"""Version of a package that is not there."""
+
 MARKER = ".gapless.json"
 """File in the root of every published folder: the provenance of the artifact."""
 
@@ -65,7 +68,7 @@ def version(package: str) -> str:
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
-        return "not installed"
+        return UNKNOWN
 
 
 @contextmanager

@@ -6,7 +6,12 @@ import sys
 from importlib import import_module
 
 from gapless import __version__
+from gapless.cli.crash_report import close_output, report_crash, tell
 from gapless.errors import GaplessError, unknown
+from gapless.software_versions import allow_version_mismatch
+
+MISMATCH = "--allow-version-mismatch"
+"""With any command: use results of another MuJoCo all the same."""
 
 VERBS = {
     "close": "do it all: check, measure, identify, learn, verify, write the corrected simulator",
@@ -40,15 +45,25 @@ def main(arguments: list[str] | None = None) -> int:
     if arguments[0] in ("--version", "version"):
         sys.stdout.write(f"gapless {__version__}\n")
         return 0
+    differ = MISMATCH in arguments
+    arguments = [a for a in arguments if a != MISMATCH]
     try:
-        return _run(arguments[0], arguments[1:])
+        with allow_version_mismatch(differ):
+            return _run(arguments[0], arguments[1:])
     except GaplessError as error:
-        sys.stderr.write(f"gapless: {error}\n")
+        tell(f"gapless: {error}")
         return 2
     except KeyboardInterrupt:
-        sys.stderr.write("gapless: stopped; nothing half-written was kept. The same command again ")
-        sys.stderr.write("resumes, where there is a .progress file\n")
+        tell(
+            "gapless: stopped; nothing half-written was kept. The same command again resumes, "
+            "where there is a .progress file"
+        )
         return 130
+    except BrokenPipeError:  # whoever read our output has enough
+        close_output()
+        return 141
+    except Exception as error:
+        return report_crash(error, arguments)
 
 
 def _run(verb: str, rest: list[str]) -> int:
@@ -64,5 +79,6 @@ def usage() -> str:
     return (
         "gapless: from a robot's own recordings to a simulator that behaves like that robot.\n\n"
         "usage: gapless COMMAND [--help] ...\n\n" + "\n".join(lines) + "\n\n"
-        "gapless COMMAND --help explains a command.\n"
+        "gapless COMMAND --help explains a command. With "
+        f"{MISMATCH} any of them uses results of another MuJoCo.\n"
     )

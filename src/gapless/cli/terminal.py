@@ -32,10 +32,18 @@ def parse(command: Callable[..., T] | type[T], verb: str, arguments: list[str]) 
     return tyro.cli(command, prog=f"gapless {verb}", args=arguments)
 
 
+class Terminal(Console):
+    """A console whose reader may go away: `main` says what that means, not rich (exit code 1)."""
+
+    def on_broken_pipe(self) -> None:
+        """Tell whoever runs the command."""
+        raise BrokenPipeError
+
+
 def console(stderr: bool = False) -> Console:
     """A console wide enough for the tables."""
-    found = Console(stderr=stderr)
-    return found if found.width >= MIN_WIDTH else Console(stderr=stderr, width=MIN_WIDTH)
+    found = Terminal(stderr=stderr)
+    return found if found.width >= MIN_WIDTH else Terminal(stderr=stderr, width=MIN_WIDTH)
 
 
 @contextmanager

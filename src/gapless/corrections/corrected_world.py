@@ -17,6 +17,7 @@ from gapless.errors import SimulationError
 from gapless.identification.calibration import Calibration
 from gapless.recordings.conditions import Conditions
 from gapless.robots import Robot
+from gapless.software_versions import refuse_other_mujoco
 from gapless.worlds.effects import Effects
 from gapless.worlds.engine_world import EngineWorld
 from gapless.worlds.input_checks import pushes
@@ -49,6 +50,7 @@ class CorrectedWorld:
         self.calibration, self._nominal = calibration, world
         self.corrections = tuple(corrections)
         for i, correction in enumerate(self.corrections):
+            refuse_other_mujoco(correction.made_by, "this correction")
             # A later one may have been trained beside the earlier ones, or on top of them.
             correction.contract.require(self._world, self._hash_with(self.corrections[:i]))
         self.usage = [Usage.none(c.contract) for c in self.corrections]
@@ -230,5 +232,6 @@ def _calibrated(world: World, calibration: Calibration) -> World:
             f"a calibration patches the robot of a MujocoWorld or PhysxWorld, not of a "
             f"{type(world).__name__}"
         )
+    refuse_other_mujoco(calibration.made_by, "this calibration")
     robot, effects = calibration.apply(world.robot, world.effects)
     return world.variant(robot=robot, effects=effects)
