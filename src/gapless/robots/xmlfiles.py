@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 from gapless.errors import FormatError, ModelError
 from gapless.robots.missing_files import DROPPABLE
+from gapless.robots.xml_size import refuse_huge
 
 _MAX_BYTES = 256 * 2**20
 _MAX_INCLUDES = 100
@@ -83,6 +84,7 @@ def collect(path: Path, folder: Path | None = None) -> Files:
                 files.missing = (*files.missing, (tag, name))
                 continue
             files.assets[str(PurePosixPath(subfolder) / name)] = read_file(source)
+    refuse_huge(root, files.includes, files.assets)
     return files
 
 

@@ -21,6 +21,7 @@ from gapless.recordings.importers.size_limits import (
     check_ratio,
     reading,
 )
+from gapless.recordings.parquet_tables import read_parquet
 
 pc: Any = pyarrow.compute  # its functions are made at import, unseen by type checkers
 
@@ -153,26 +154,6 @@ def _hdf5(path: Path) -> Iterator[Columns]:
         with reading(where, what):
             columns = _Hdf5Columns(file, path)
         yield columns
-
-
-def read_parquet(path: Path, columns: list[str] | None = None) -> pa.Table:
-    """Read a Parquet file, checking its declared size first.
-
-    Raises:
-        FormatError: it is truncated, another format, or absurdly large.
-    """
-    import pyarrow.parquet as pq
-
-    size = check_file(path, MAX_ARRAY_BYTES, "a Parquet file")
-    with reading(f"{path} ({size} bytes)", "a Parquet file"):
-        file = pq.ParquetFile(path)
-        groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
-        check_array((sum(g.total_byte_size for g in groups),), 1, str(path))
-        values = (file.metadata.num_rows, file.metadata.num_columns)
-        check_ratio(size, check_array(values, 8, str(path)), str(path))
-        table = file.read(columns)
-        table.validate(full=True)  # a damaged file may decode to offsets that lead astray
-        return table
 
 
 def vectors(values: pa.ChunkedArray, where: str) -> np.ndarray:

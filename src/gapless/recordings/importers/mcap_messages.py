@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gapless.errors import FormatError, MissingExtraError
+from gapless.recordings.importers.mcap_sizes import refuse_bomb
 from gapless.recordings.importers.size_limits import MAX_ARRAY_BYTES, check_file, reading
 
 KINDS = ("JointState", "JointTrajectory", "Float64MultiArray", "LowState", "LowCmd")
@@ -148,6 +149,7 @@ def _messages(path: Path, notes: list[str]) -> Iterator[tuple[str, str, int, Any
     except ImportError as error:
         raise MissingExtraError("mcap-ros2-support", "logs", f"reading {path.name}") from error
     size = check_file(path, MAX_ARRAY_BYTES, "an MCAP file")
+    refuse_bomb(path)
     count, last = 0, 0
     with path.open("rb") as stream:
         reader = NonSeekingReader(stream, validate_crcs=True)

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gapless.errors import FormatError
+from gapless.recordings.parquet_tables import read_parquet
 from gapless.recordings.store import lerobot
 from gapless.recordings.store.episode import Episode
 from gapless.recordings.store.info import (
@@ -108,8 +109,8 @@ def _episode_rows(layout: DatasetLayout, path: Path) -> list[dict[str, Any]]:
     try:
         names = pq.read_schema(path).names
         wanted = [c for c in (*EPISODE_COLUMNS, "gapless") if c in names]
-        rows = pq.read_table(path, columns=wanted).to_pylist()
-    except (OSError, ValueError, pa.ArrowException) as error:
+        rows = read_parquet(path, wanted).to_pylist()
+    except (OSError, ValueError, pa.ArrowException, FormatError) as error:
         layout.problems.append(_unreadable(layout.root, path, error))
         return []
     unusable = [c for c in EPISODE_COLUMNS if any(not _usable(c, row.get(c)) for row in rows)]
@@ -182,7 +183,7 @@ def _check_shard(
         return
     try:
         shard = Shard.open(path)
-    except (OSError, ValueError, pa.ArrowException) as error:
+    except (OSError, ValueError, pa.ArrowException, FormatError) as error:
         layout.problems.append(_unreadable(layout.root, path, error))
         return
     layout.shards[key] = shard

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from gapless import artifact
-from gapless.errors import ArtifactError
+from gapless.errors import ArtifactError, FormatError
+from gapless.recordings.parquet_tables import read_parquet
 from gapless.recordings.store import lerobot, statistics
 from gapless.recordings.store.episode import Episode
 
@@ -48,13 +48,13 @@ def part_metadata(
 def read_part(path: Path) -> Summary:
     """Read an episode file back."""
     try:
-        table = pq.read_table(path, columns=["episode_index", "length", "gapless"])
+        table = read_parquet(path, ["episode_index", "length", "gapless"])
         facts = json.loads(table.schema.metadata[_METADATA])
         rows = (table[name].to_pylist() for name in table.column_names)
         episodes = [Episode.from_json(*row) for row in zip(*rows, strict=True)]
         features = {k: lerobot.Feature(d, tuple(n)) for k, (d, n) in facts["features"].items()}
         return Summary(episodes, features, facts["notes"])
-    except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
+    except (OSError, ValueError, KeyError, TypeError, pa.ArrowException, FormatError) as error:
         raise ArtifactError(
             f"{path} is damaged ({error}); start over with --restart, or delete it by hand to "
             "write its part again"
@@ -95,7 +95,7 @@ def read_stats(root: Path, parts: int, keys: Sequence[str]) -> dict[str, statist
     """Statistics of the whole dataset, merged one episode file after the other."""
     merged: dict[str, list[statistics.Stats]] = {key: [] for key in keys}
     for part in range(parts):
-        table = pq.read_table(episodes_path(root, part))
+        table = read_parquet(episodes_path(root, part))
         if table.num_rows:
             for key in keys:
                 merged[key].append(statistics.merge(_episode_stats(table, key)))

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gapless.errors import FormatError
+from gapless.recordings.parquet_tables import refuse_bomb
 from gapless.recordings.store import lerobot
 
 ROWS_PER_GROUP = 65536
@@ -37,6 +38,7 @@ class Shard:
     def open(cls, path: Path) -> Shard:
         """Read the footer of a data file."""
         metadata = pq.read_metadata(path)
+        refuse_bomb(metadata, path.stat().st_size, str(path))
         rows = (metadata.row_group(i).num_rows for i in range(metadata.num_row_groups))
         return cls(path, path.stat().st_size, metadata, tuple(accumulate(rows)))
 
