@@ -81,13 +81,12 @@ class MujocoWorld(EngineWorld):
         robot: Robot | None = None,
         effects: Effects | None = None,
         rate: float | None = None,
-        physics_step: float | None = None,
     ) -> Self:
         """A new world that differs in what is given."""
         return type(self)(
             robot or self._robot,
             rate or self._rate,
-            physics_step=physics_step or self._physics_step,
+            physics_step=self._physics_step,
             effects=effects or self._effects_given,
             threads=self._threads,
             solver=self._solver,
