@@ -58,8 +58,8 @@ VARIED = 8
 """Simulators within intervals."""
 FIRST_UNIT = 11
 """Of seed 0; units below it were seen while trackers were made."""
-STEP = 0.005
-"""Physics step of tuning, s; what is evaluated has 0.002."""
+STEP = 0.002
+"""Physics step of tuning, s, as of what is evaluated: another one may be another robot."""
 
 
 @dataclass

@@ -17,6 +17,8 @@ SHORTEST, LONGEST = 0.2e-3, 0.2
 """Plausible sampling intervals of a robot's log, s."""
 SPLIT_GAP = 1.0
 """An interruption longer than this (s) ends the episode."""
+TWO_UNITS, TWO_SHARE = 0.1, 0.05
+"""How near (in powers of a thousand) a step must be to another unit's, and how many steps are."""
 REORDER_SPAN = 10
 """Samples that arrive late by at most this many intervals may be sorted back."""
 
@@ -69,6 +71,7 @@ def infer_unit(time: np.ndarray, declared: TimeUnit | None) -> TimeUnit:
         DataError: the declared unit is implausible, or not exactly one unit is plausible.
     """
     step = interval(time)
+    _refuse_two_units(time, step)
     low, high = 0.99 * SHORTEST, 1.01 * LONGEST
     fits: list[TimeUnit] = [u for u, scale in SECONDS.items() if low <= step * scale <= high]
     if declared is not None:
@@ -86,6 +89,20 @@ def infer_unit(time: np.ndarray, declared: TimeUnit | None) -> TimeUnit:
         f"time unit cannot be inferred: the median step of the clock is {step:.6g}, which {could}; "
         "give --time-unit"
     )
+
+
+def _refuse_two_units(time: np.ndarray, step: float) -> None:
+    """Refuse a clock that ticks in seconds for a while and in milliseconds for another."""
+    steps = np.diff(time)
+    ratio = steps[steps > 0] / step
+    other = np.abs(np.log10(ratio)) / 3  # thousands
+    odd = (np.abs(other - np.round(other)) < TWO_UNITS) & (np.round(other) >= 1)
+    if len(ratio) and odd.mean() >= TWO_SHARE:
+        raise DataError(
+            f"the clock seems to tick in two units: {odd.mean():.0%} of its steps are a thousand "
+            f"times as long or as short as the usual one ({step:.3g}); write it in one unit, or "
+            "split the log there"
+        )
 
 
 def order(time: np.ndarray) -> Ordered:

@@ -16,6 +16,7 @@ from gapless.recordings.preparation import clock, orientation, placement, units
 from gapless.recordings.preparation.building import Builder, Built, build, finish
 from gapless.recordings.preparation.delay import Delay, estimate
 from gapless.recordings.preparation.joint_names import arrange
+from gapless.recordings.preparation.spikes import without_spikes
 from gapless.recordings.preparation.trimming import trimmed
 from gapless.recordings.rawlog import RawLog, Stream
 from gapless.recordings.recording import Recording
@@ -94,6 +95,8 @@ def prepare(log: RawLog, robot: Robot, options: ImportOptions, rate: float) -> P
     ledger.findings += _resampled(log, options, rate)
     arranged = ledger.attempt(lambda: arrange(log, robot, options))
     if arranged is not None:
+        arranged, spikes = without_spikes(arranged, robot)
+        ledger.findings += spikes
         ledger.add(units.angle_problem(arranged.streams["q"].values, robot.joints))
         for channel in orientation.QUATERNIONS:
             if channel in log.streams:
