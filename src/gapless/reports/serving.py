@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from gapless.errors import GaplessError, MissingExtraError
+from gapless.reports.foreign_requests import guarded
 
 if TYPE_CHECKING:
     import viser
@@ -32,7 +33,7 @@ def served(host: str = "127.0.0.1", port: int = 0) -> Iterator[viser.ViserServer
 
     _refuse_taken(host, port)
     before = set(threading.enumerate())
-    with _silence():
+    with _silence(), guarded(host):
         server = viser.ViserServer(host=host, port=port, verbose=False)
     workers = set(threading.enumerate()) - before
     try:
