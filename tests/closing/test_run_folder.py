@@ -17,7 +17,7 @@ from closed_arm import QUICK
 from gapless import artifact
 from gapless.closing import Run, close
 from gapless.closing.run_folder import forget_run, held
-from gapless.errors import ArtifactError
+from gapless.errors import ArtifactError, FormatError
 from gapless.recordings import Recording
 from gapless.robots import Robot
 from hidden_pair import nominal_pair, recorded
@@ -164,3 +164,29 @@ def test_another_mujoco_does_not_go_on(
     (copy / "summary.json").unlink()
     with pytest.raises(ArtifactError, match=r"begun with MuJoCo 3\.0\.0.*--restart"):
         close(waves, pair, copy, settings=QUICK)
+
+
+@pytest.mark.parametrize("name", ["raw", "identified", "check", "replays", "summary"])
+@pytest.mark.parametrize("text", ["[]", "null", '"x"', "{", '{"gap": 3}', "{}"])
+def test_a_file_that_was_tampered_with_is_named_or_harmless(
+    name: str, text: str, copy: Path
+) -> None:
+    """Never another error than ours; deleted, it is made again."""
+    (copy / f"{name}.json").write_text(text)
+    try:
+        found = Run.open(copy)
+        assert found.read(name) in ({"gap": 3}, {})
+        assert found.stages and name not in ("raw", "identified")
+    except FormatError as error:
+        assert f"{name}.json" in str(error)
+
+
+def test_a_damaged_stage_is_made_again(
+    copy: Path, pair: Robot, waves: list[Recording], run: Run
+) -> None:
+    """After it was deleted, as the message says."""
+    (copy / "raw.json").write_text("{}")
+    with pytest.raises(FormatError, match=r"raw\.json is damaged.*delete it"):
+        close(waves, pair, copy, settings=QUICK)
+    (copy / "raw.json").unlink()
+    assert close(waves, pair, copy, settings=QUICK).summary == run.summary

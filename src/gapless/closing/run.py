@@ -86,22 +86,32 @@ class Run(PrintsAsTables):
         file = self.path / f"{name}.json"
         if not file.exists():
             write_json(file, find())
-        return read_json(file)
+        return self.read(name)
 
     def read(self, name: str) -> dict[str, Any]:
         """The same; {} where the run has not come that far."""
         file = self.path / f"{name}.json"
-        return read_json(file) if file.exists() else {}
+        found = read_json(file) if file.exists() else {}
+        if not isinstance(found, dict):
+            raise _damaged(file, f"it holds a {type(found).__name__}")
+        return found
 
     def stage(self, name: str, find: Callable[[], Stage]) -> Stage:
         """A stage; found now where it is not there yet."""
-        return Stage.from_dict(self.record(name, lambda: find().to_dict()))
+        self.record(name, lambda: find().to_dict())
+        return self._stage(name)
+
+    def _stage(self, name: str) -> Stage:
+        try:
+            return Stage.from_dict(self.read(name))
+        except (KeyError, TypeError, ValueError, AttributeError, FormatError) as error:
+            raise _damaged(self.path / f"{name}.json", str(error)) from error
 
     @property
     def stages(self) -> dict[str, Stage]:
         """The raw, the identified and the corrected simulator, as far as the run has come."""
-        found = {name: self.read(name) for name in STAGES}
-        return {name: Stage.from_dict(data) for name, data in found.items() if data}
+        there = [name for name in STAGES if (self.path / f"{name}.json").exists()]
+        return {name: self._stage(name) for name in there}
 
     def keeps(self, name: str) -> bool:
         """Whether a stage is there and was kept."""
@@ -164,3 +174,9 @@ class Run(PrintsAsTables):
         from gapless.closing.run_table import summary_table
 
         return summary_table(self)
+
+
+def _damaged(file: Path, why: str) -> FormatError:
+    return FormatError(
+        f"{file} is damaged ({why}); delete it, and the same gapless close makes it again"
+    )
