@@ -100,8 +100,9 @@ def run(arguments: list[str]) -> int:
         )
     if len(args.policies) > 1:
         return _several(args)
+    (path,) = args.policies
     opened, robot = _robot(args)
-    policy = load_policy(args.policies[0], robot)
+    policy = load_policy(path, robot)
     robot = robot or _own_robot(policy, args)
     log, left_out = _log(args, opened, policy)
     worlds, scenario = _worlds(args, opened, robot), _scenario(args, policy, log)

@@ -79,5 +79,5 @@ def _decoded(table: pa.Table, size: int, where: str) -> pa.Table:
 
 def _length(chunk: pa.DictionaryArray) -> int:
     """Letters of all values of a chunk."""
-    lengths = pc.binary_length(chunk.dictionary)
-    return pc.sum(pc.take(lengths, chunk.indices)).as_py() or 0
+    lengths = pc.call_function("binary_length", [chunk.dictionary])
+    return pc.call_function("sum", [pc.take(lengths, chunk.indices)]).as_py() or 0

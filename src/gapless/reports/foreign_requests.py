@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from inspect import isawaitable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -64,6 +65,6 @@ def _checked(served: str, then: Callable | None) -> Callable:
         if len(hosts) > 1 or len(origins) > 1 or is_foreign(served, host, origin):
             return connection.respond(FORBIDDEN, "not a page of this viewer\n")
         found = then(connection, request) if then is not None else None
-        return await found if hasattr(found, "__await__") else found
+        return await found if isawaitable(found) else found
 
     return process
