@@ -100,7 +100,7 @@ def run(arguments: list[str]) -> int:
         )
     if len(args.policies) > 1:
         return _several(args)
-    (path,) = args.policies
+    path = next(iter(args.policies))
     opened, robot = _robot(args)
     policy = load_policy(path, robot)
     robot = robot or _own_robot(policy, args)
