@@ -37,6 +37,7 @@ ORDER = [
     "closing",
     "collection",
     "tracking",
+    "deployment",
     "reports",
     "cli",
 ]
