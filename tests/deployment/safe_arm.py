@@ -80,3 +80,18 @@ class FakeLink:
     def close(self) -> None:
         """Noted."""
         self.closed = True
+
+
+class FakeClock:
+    """Time that passes only when somebody sleeps or works."""
+
+    def __init__(self) -> None:
+        self.time = 100.0
+
+    def now(self) -> float:
+        """Seconds."""
+        return self.time
+
+    def sleep_until(self, moment: float) -> None:
+        """At once."""
+        self.time = max(self.time, moment)
