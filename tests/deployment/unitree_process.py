@@ -24,7 +24,7 @@ robot = SimulatedUnitree(world, model, int(domain), patience=float(patience))
 told = False
 def until():
     global told
-    if robot.watchdog.tripped and not told:
+    if robot.body.watchdog.tripped and not told:
         told = True
         print("tripped", flush=True)
     return Path(stop).exists()

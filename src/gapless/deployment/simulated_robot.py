@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gapless.deployment.command_watchdog import CommandWatchdog
+from gapless.deployment.command_watchdog import WatchedBody
 from gapless.deployment.links.unitree_wire import MOTORS, motor_rows
-from gapless.deployment.links.world_link import WorldLink
 from gapless.deployment.loop_timing import Clock, MonotonicClock
 from gapless.deployment.robot_link import JointCommand, LinkState
 
@@ -47,13 +46,12 @@ class SimulatedUnitree:
         from gapless.deployment.links.unitree_dds import UnitreePort
         from gapless.deployment.links.unitree_messages import blank_message
 
-        self.body, self.family = WorldLink(world, start), MOTORS[model][0]
-        self.watchdog, self.clock = CommandWatchdog(patience), clock or MonotonicClock()
-        self._rows = motor_rows(model, self.body.joints)
+        self._rows = motor_rows(model, world.robot.joints.names)
+        self.body, self.family = WatchedBody(world, start, patience), MOTORS[model][0]
+        self.clock = clock or MonotonicClock()
         self._port = UnitreePort(self.family, domain, robot_side=True)
         self._message = blank_message(self._port.given_kind)
         self._mode_machine = mode_machine
-        self._command: JointCommand | None = None
         self._period = 1.0 / world.rate
         self.foreign = 0
 
@@ -75,13 +73,8 @@ class SimulatedUnitree:
         """One control step of the world: hear, obey or damp, tell."""
         now, message = self.clock.now(), self._port.take()
         if message is not None and self._is_mine(message):
-            self.watchdog.hear(now)
-            self._command = self._heard(message)
-        if self._command is None or self.watchdog.damps(now):
-            self.body.damp()
-        else:
-            self.body.write(self._command)
-        state = self.body.read()
+            self.body.hear(self._heard(message), now)
+        state = self.body.live(now)
         self._port.give(self._told(state))
         return state
 
