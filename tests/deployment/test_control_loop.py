@@ -26,6 +26,9 @@ class FakePilot:
         self.took: dict[int, float] = {}
         self.acts: dict[int, Any] = {}
 
+    def begin(self) -> None:
+        """Nothing is remembered."""
+
     def first(self) -> JointCommand:
         """Zero."""
         return command()

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safe_arm import DT, NAMES, command, limits, state
 
+from gapless.deployment.robot_link import JointCommand
 from gapless.deployment.safety_filter import SafetyFilter
 from gapless.deployment.safety_limits import KINDS, SafetyCheck
 
@@ -144,6 +145,16 @@ def test_targets_stay_within_the_range_of_joints() -> None:
     sent, events = filter_.step(at, command(np.array([2.1, 1.9])), DT)
     np.testing.assert_allclose(sent.q, [2.0, 1.9])
     assert [(e.check, e.joint, e.action) for e in events] == [("target_position", "hip", "clamp")]
+
+
+def test_joints_that_only_brake_have_no_target_to_clamp() -> None:
+    """A robot that rests on the end of its range may do so for as long as it likes."""
+    filter_ = SafetyFilter(limits(), NAMES)
+    for k in range(200):
+        resting = state(k, q=2.05 * TWO)
+        sent, events = filter_.step(resting, JointCommand.damping(TWO, resting.q), DT)
+        assert events == () and filter_.damped is None
+    np.testing.assert_array_equal(sent.kd, TWO)
 
 
 def test_targets_move_no_faster_than_they_may() -> None:

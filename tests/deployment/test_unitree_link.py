@@ -149,6 +149,9 @@ class Holding:
     def __init__(self, joints: tuple[str, ...]) -> None:
         self.joints = joints
 
+    def begin(self) -> None:
+        """Nothing is remembered."""
+
     def first(self) -> JointCommand:
         """The pose."""
         return hold(self.joints)

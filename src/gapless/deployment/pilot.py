@@ -21,6 +21,10 @@ Asked = Mapping[str, Sequence[float]]
 class Pilot(Protocol):
     """Observes, then decides."""
 
+    def begin(self) -> None:
+        """Forget all that was seen: the robot is handed over now."""
+        ...
+
     def first(self) -> JointCommand:
         """Where it would begin: the robot must be near."""
         ...
@@ -57,15 +61,22 @@ class PolicyPilot:
         gains = policy.contract.gains
         told = [gains.get(j, (own.kp[k], own.kd[k])) for k, j in enumerate(joints)]
         self._kp, self._kd = np.array(told, float).T.copy()
+        self._first = JointCommand.of_targets(self._beginning(), self._kp, self._kd)
+
+    def begin(self) -> None:
+        """As if it had seen nothing."""
+        self._controller.forget()
 
     def first(self) -> JointCommand:
         """The policy's stance, or the first frame of the motion that it follows."""
-        targets = self._controller.targets[0].copy()
-        reference = self.policy.reference
+        return self._first
+
+    def _beginning(self) -> np.ndarray:
+        targets, reference = self._controller.targets[0].copy(), self.policy.reference
         if reference is not None:
             moved = [self._controller.columns[j] for j in self.policy.contract.joints]
             targets[moved] = reference.frames.joint_pos[0]
-        return JointCommand.of_targets(targets, self._kp, self._kd)
+        return targets
 
     def observe(self, state: LinkState) -> None:
         """Build what the network sees, by the code that training and evaluation use."""

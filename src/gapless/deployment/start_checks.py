@@ -61,7 +61,9 @@ def _far_from_start(
     limits: SafetyLimits, link: RobotLink, state: LinkState, first: JointCommand
 ) -> Iterator[str]:
     """A robot that would jump, or that somebody is moving."""
-    values = {"start_distance": np.abs(first.q - state.q), "start_velocity": np.abs(state.dq)}
+    # A joint without a position gain is not drawn anywhere.
+    away = np.where(first.kp > 0, np.abs(first.q - state.q), 0.0)
+    values = {"start_distance": away, "start_velocity": np.abs(state.dq)}
     for check, value in values.items():
         worst = int(np.argmax(value))
         if value[worst] > limits.limit(check):

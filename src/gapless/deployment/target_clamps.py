@@ -59,7 +59,7 @@ def clamp_command(
         if not limits.on(check):
             continue
         new, excess = clamp(command)
-        changed = excess > NEAR
+        command, changed = new, excess > NEAR
         if changed.any():
             worst = int(np.argmax(excess))
             why = f"{excess[worst]:.4g} too much"
@@ -67,7 +67,6 @@ def clamp_command(
                 Trip(check, float(excess[worst]), limits.limit(check), joints.names[worst], why)
             )
             touched |= changed
-            command = new
     return Clamped(command, tuple(trips), touched)
 
 
@@ -84,7 +83,7 @@ def _velocity(limits: SafetyLimits, joints: JointLimits, command: JointCommand) 
 def _position(limits: SafetyLimits, joints: JointLimits, command: JointCommand) -> Change:
     margin = limits.limit("target_position")
     q = np.clip(command.q, joints.lower - margin, joints.upper + margin)
-    return replace(command, q=q), np.abs(command.q - q)
+    return replace(command, q=q), _drawn(command, q)
 
 
 def _rate(
@@ -92,7 +91,12 @@ def _rate(
 ) -> Change:
     way = limits.limit("target_rate") * joints.rate * dt
     q = np.clip(command.q, last - way, last + way)
-    return replace(command, q=q), np.abs(command.q - q)
+    return replace(command, q=q), _drawn(command, q)
+
+
+def _drawn(command: JointCommand, q: np.ndarray) -> np.ndarray:
+    """How far targets were moved, of joints that they draw at all: a braking one has none."""
+    return np.where(command.kp > 0, np.abs(command.q - q), 0.0)
 
 
 def _torque(
