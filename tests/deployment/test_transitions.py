@@ -14,7 +14,7 @@ from gapless.deployment.pilot import PolicyPilot
 from gapless.deployment.robot_link import JointCommand, LinkState
 from gapless.deployment.safety_filter import SafetyFilter
 from gapless.deployment.safety_limits import SafetyCheck, SafetyLimits
-from gapless.deployment.transitions import ALLOWED, DAMP, HoldPilot, Stage, StagedPilot, mixed
+from gapless.deployment.transitions import ALLOWED, DAMP, HoldPilot, PilotStage, StagedPilot, mixed
 from gapless.errors import DataError, NameMismatchError, SafetyError
 from gapless.policies import Policy
 from gapless.robots import Robot
@@ -40,13 +40,13 @@ class Walker(HoldPilot):
         self.seen += 1
 
 
-def staged(**changes: Stage) -> StagedPilot:
+def staged(**changes: PilotStage) -> StagedPilot:
     """Ten steps of blend at 50 Hz."""
     stages = {
-        "zero": Stage(HoldPilot(0 * TWO, 20 * TWO, TWO), 0.2),
-        "stand": Stage(HoldPilot(0.3 * TWO, 40 * TWO, TWO), 0.2),
-        "locomotion": Stage(Walker(0.35), 0.2, distance=0.2, speed=0.5, tilt=0.3),
-        "tracking": Stage(Walker(0.4), 0.2, distance=0.2),
+        "zero": PilotStage(HoldPilot(0 * TWO, 20 * TWO, TWO), 0.2),
+        "stand": PilotStage(HoldPilot(0.3 * TWO, 40 * TWO, TWO), 0.2),
+        "locomotion": PilotStage(Walker(0.35), 0.2, distance=0.2, speed=0.5, tilt=0.3),
+        "tracking": PilotStage(Walker(0.4), 0.2, distance=0.2),
     }
     return StagedPilot(stages | changes, 3 * TWO, 50)
 
@@ -166,7 +166,7 @@ def test_abort_damps_from_anywhere_at_once(way: tuple[str, ...], blended: int) -
 
 def test_a_motion_that_is_over_ends_standing() -> None:
     """After its seconds."""
-    pilot = staged(tracking=Stage(Walker(0.4), 0.2, seconds=0.5))
+    pilot = staged(tracking=PilotStage(Walker(0.4), 0.2, seconds=0.5))
     for name in ("zero", "stand", "tracking"):
         pilot.request(name)
         go(pilot, 20, q=0.3 * TWO)
@@ -178,9 +178,9 @@ def test_a_motion_that_is_over_ends_standing() -> None:
 def test_stages_must_lead_somewhere() -> None:
     """Zero and stand are needed; others are unknown."""
     with pytest.raises(DataError, match="lack zero or stand"):
-        StagedPilot({"zero": Stage(Walker(0))}, TWO, 50)
+        StagedPilot({"zero": PilotStage(Walker(0))}, TWO, 50)
     with pytest.raises(NameMismatchError, match="unknown stage 'fly'"):
-        staged(fly=Stage(Walker(0)))
+        staged(fly=PilotStage(Walker(0)))
 
 
 def test_a_mixture_begins_and_ends_with_its_parts() -> None:
@@ -210,9 +210,9 @@ def test_a_robot_is_led_to_its_policy_and_back(tmp_path: Path) -> None:
     zero = np.clip(0.0, own.lower + 0.1, own.upper - 0.1)
     pilot = StagedPilot(
         {
-            "zero": Stage(HoldPilot(zero, own.kp, own.kd), 1.0),
-            "stand": Stage(HoldPilot(own.default, own.kp, own.kd), 1.0),
-            "locomotion": Stage(policy, 0.4, distance=0.5, speed=2.0),
+            "zero": PilotStage(HoldPilot(zero, own.kp, own.kd), 1.0),
+            "stand": PilotStage(HoldPilot(own.default, own.kp, own.kd), 1.0),
+            "locomotion": PilotStage(policy, 0.4, distance=0.5, speed=2.0),
         },
         own.kd,
         50,

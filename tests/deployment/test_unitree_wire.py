@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gapless.deployment.links import unitree_messages
 from gapless.deployment.links.unitree_crc import message_crc, word_crc
+from gapless.deployment.links.unitree_link import UnitreeLink
 from gapless.deployment.links.unitree_wire import MOTORS, TYPES, layout_of, motor_rows, packed
-from gapless.errors import NameMismatchError
+from gapless.errors import MissingExtraError, NameMismatchError
 from gapless.robots import Robot
 
 HG, GO = "unitree_hg.msg.dds_.LowCmd_", "unitree_go.msg.dds_.LowCmd_"
@@ -109,6 +111,13 @@ def test_motors_are_found_by_name(model: str, robot: str, some: dict[str, int]) 
     rows = dict(zip(names, motor_rows(model, names), strict=True))
     assert some.items() <= rows.items() and len(set(rows.values())) == len(names)
     assert max(rows.values()) < len(MOTORS[model][1])
+
+
+def test_without_dds_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one line, when the link is made."""
+    monkeypatch.setattr(unitree_messages, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=r"gapless\[deploy\]"):
+        UnitreeLink("go2", ["FL_hip_joint"], np.ones(1))
 
 
 def test_another_robots_joints_are_refused() -> None:

@@ -21,25 +21,22 @@ ON_A_ROBOT = """
 import pkgutil, sys, importlib
 class Blocked:
     def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in ("mujoco", "torch"):
+        if name.split(".")[0] in ("mujoco", "torch", "cyclonedds"):
             raise ImportError(name + " is blocked")
 sys.meta_path.insert(0, Blocked())
 import gapless.deployment as package
 names = [m.name for m in pkgutil.walk_packages(package.__path__, package.__name__ + ".")]
 for name in names:
-    try:
-        importlib.import_module(name)
-    except ImportError as error:
-        assert "cyclonedds" in str(error), (name, error)
+    importlib.import_module(name)
 print(len(names))
 """
 
 
 def test_deployment_needs_neither_mujoco_nor_torch() -> None:
-    """Every module of it loads on a computer that has neither."""
+    """Every module of it loads on a computer that has neither, nor DDS."""
     done = subprocess.run([sys.executable, "-c", ON_A_ROBOT], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout) >= 3
+    assert int(done.stdout) > 20
 
 
 def test_a_command_is_a_step_of_the_world(tmp_path: Path) -> None:

@@ -20,11 +20,11 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "locomotion": ("tracking", "stand", DAMP),
     "tracking": ("locomotion", "stand", DAMP),
 }
-"""Stage -> those that a person may ask for next. Damping is allowed from everywhere."""
+"""PilotStage -> those that a person may ask for next. Damping is allowed from everywhere."""
 
 
 @dataclass(frozen=True)
-class Stage:
+class PilotStage:
     """Something that the robot can be doing.
 
     Attributes:
@@ -107,13 +107,13 @@ class StagedPilot:
         rate: control steps per second.
     """
 
-    def __init__(self, stages: Mapping[str, Stage], damping: np.ndarray, rate: float) -> None:
+    def __init__(self, stages: Mapping[str, PilotStage], damping: np.ndarray, rate: float) -> None:
         for name in stages:
             if name not in ALLOWED or name == DAMP:
                 raise unknown("stage", name, [n for n in ALLOWED if n != DAMP])
         if not {"zero", "stand"} <= set(stages):
             raise DataError("stages lack zero or stand: there would be no way to begin, or back")
-        self._stages = {**stages, DAMP: Stage(DampPilot(damping), blend=0.0)}
+        self._stages = {**stages, DAMP: PilotStage(DampPilot(damping), blend=0.0)}
         self._rate = rate
         self.stage, self._before = DAMP, DAMP
         self._steps = self._blended = 0

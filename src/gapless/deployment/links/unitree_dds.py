@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gapless.deployment.links.unitree_messages import is_sealed, message_type, seal
+from gapless.deployment.links.unitree_messages import is_sealed, message_type, require_dds, seal
 from gapless.deployment.links.unitree_wire import COMMAND, STATE
 
 LOOPBACK = """<CycloneDDS><Domain Id="any"><General><AllowMulticast>false</AllowMulticast>
@@ -25,6 +25,7 @@ class UnitreePort:
     """
 
     def __init__(self, family: str, domain: int, robot_side: bool, sealed: bool = True) -> None:
+        require_dds()
         from cyclonedds.domain import DomainParticipant
         from cyclonedds.pub import DataWriter
         from cyclonedds.sub import DataReader

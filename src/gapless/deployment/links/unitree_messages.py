@@ -3,33 +3,31 @@
 from __future__ import annotations
 
 from functools import cache
+from importlib.util import find_spec
 from typing import Any
 
 from gapless.deployment.links.unitree_crc import message_crc
 from gapless.deployment.links.unitree_wire import TYPES
 from gapless.errors import MissingExtraError
 
-try:
-    from cyclonedds.idl import annotations, make_idl_struct, types
-except ImportError as error:
-    raise MissingExtraError("cyclonedds", "deploy", "a link to Unitree's robots") from error
+_NUMBERS = {"B": "uint8", "H": "uint16", "I": "uint32", "h": "int16", "i": "int32", "f": "float32"}
 
-_NUMBERS = {
-    "B": types.uint8,
-    "H": types.uint16,
-    "I": types.uint32,
-    "h": types.int16,
-    "i": types.int32,
-    "f": types.float32,
-}
+
+def require_dds() -> None:
+    """Say what is missing, before anything is done."""
+    if find_spec("cyclonedds") is None:
+        raise MissingExtraError("cyclonedds", "deploy", "a link to Unitree's robots")
 
 
 @cache
 def message_type(kind: str) -> Any:
     """The dataclass of a type: final, member ids in order, under the vendor's name."""
-    fields = {}
+    require_dds()
+    from cyclonedds.idl import annotations, make_idl_struct, types
+
+    fields: dict[str, Any] = {}
     for name, what, count in TYPES[kind]:
-        one = _NUMBERS[what] if what in _NUMBERS else message_type(what)
+        one = getattr(types, _NUMBERS[what]) if what in _NUMBERS else message_type(what)
         fields[name] = types.array[one, count] if count else one
     made = make_idl_struct(kind.rsplit(".", 1)[-1], kind, fields)
     return annotations.final(annotations.autoid("sequential")(made))
