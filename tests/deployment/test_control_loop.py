@@ -26,6 +26,8 @@ class FakePilot:
         self.took: dict[int, float] = {}
         self.acts: dict[int, Any] = {}
 
+    rate: float | None = None
+
     def begin(self) -> None:
         """Nothing is remembered."""
 
@@ -207,6 +209,14 @@ def test_a_robot_that_is_not_started_is_sent_nothing() -> None:
     with pytest.raises(SafetyError, match="nobody signed"):
         ControlLoop(link, FakePilot(), SafetyFilter(limits(), NAMES), clock=FakeClock()).run(5)
     assert link.sent == [] and link.damped == 0
+
+
+def test_a_pilot_is_not_run_at_another_rate() -> None:
+    """It would be another policy."""
+    pilot = FakePilot()
+    pilot.rate = 100.0
+    with pytest.raises(SafetyError, match=r"limits are for 50 .* policy for 100"):
+        ControlLoop(FakeLink(), pilot, SafetyFilter(limits(), NAMES))
 
 
 def test_a_silent_robot_is_not_waited_for_without_end() -> None:

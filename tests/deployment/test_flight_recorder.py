@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +16,7 @@ import numpy as np
 import pytest
 from safe_arm import DT, NAMES, command, state
 
-from gapless.deployment import flight_recorder
+from gapless.deployment import row_writer
 from gapless.deployment.flight_format import FlightHeader, row_files
 from gapless.deployment.flight_recorder import FlightRecorder, flight_folder
 from gapless.deployment.flight_recovery import recover_flight
@@ -34,6 +36,7 @@ with FlightRecorder(sys.argv[1], "arm", NAMES, 50, CHANNELS, "wave") as recorder
     for k in range(10**9):
         recorder.add(k, k / 50, state(k), command(k / 1e6))
         if k == 500:
+            recorder.flush()
             print("ready", flush=True)
         time.sleep(0.0002)
 """
@@ -136,8 +139,7 @@ def cut_off(tmp_path: Path, steps: int = 50) -> Path:
     """A flight that nobody ended."""
     flight = recorder(tmp_path / "data").__enter__()
     fly(flight, list(range(steps)))
-    flight._over.set()
-    flight._close_file()
+    flight._writer.close()
     return flight.folder
 
 
@@ -160,9 +162,10 @@ def test_a_long_run_is_several_files_and_little_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Files of so many rows; each becomes recordings of its own."""
-    monkeypatch.setattr(flight_recorder, "ROWS_A_FILE", 30)
+    monkeypatch.setattr(row_writer, "ROWS_A_FILE", 30)
     with recorder(tmp_path / "data") as flight:
         fly(flight, list(range(75)))
+        flight.flush()
         assert len(list(row_files(flight.folder))) == 3
     clips = list(Dataset.open(tmp_path / "data"))
     assert [len(clip) for clip in clips] == [30, 30, 15]
@@ -173,19 +176,43 @@ def test_a_full_disk_costs_rows_not_the_robot(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They are counted, and missing in the recording."""
-    real = os.write
+    real, calls = os.write, itertools.count()
 
     def full(file: int, data: bytes) -> int:
-        if 10 <= flight.rows + flight.lost < 14:
+        call = next(calls)
+        if 10 <= call < 14:
             raise OSError(28, "No space left on device")
-        return real(file, data[:9] if flight.rows + flight.lost == 14 else data)
+        return real(file, data[:9] if call == 14 else data)
 
-    monkeypatch.setattr(flight_recorder.os, "write", full)
     with recorder(tmp_path / "data") as flight:
+        monkeypatch.setattr(row_writer.os, "write", full)
         fly(flight, list(range(30)))
+        flight.flush()
+        monkeypatch.undo()
     assert (flight.rows, flight.lost) == (25, 5)
     clip = Dataset.open(tmp_path / "data")[0]
     assert np.flatnonzero(~clip.mask.all(axis=1)).tolist() == [10, 11, 12, 13, 14]
+
+
+def test_a_disk_that_hangs_does_not_hold_up_the_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows wait while there is room for them; then they are lost, and counted."""
+    real, free = os.write, threading.Event()
+
+    def slow(file: int, data: bytes) -> int:
+        free.wait()
+        return real(file, data)
+
+    with recorder(tmp_path / "data") as flight:
+        monkeypatch.setattr(row_writer.os, "write", slow)
+        fly(flight, list(range(row_writer.WAITING + 50)))
+        assert flight.rows == 0 and flight.lost in (50, 51)  # and this line was reached
+        free.set()
+        flight.flush()
+        monkeypatch.undo()
+    assert flight.rows + flight.lost == row_writer.WAITING + 50
+    assert sum(len(clip) for clip in Dataset.open(tmp_path / "data")) == flight.rows
 
 
 def test_nothing_is_written_over(tmp_path: Path) -> None:

@@ -179,6 +179,10 @@ def test_stages_must_lead_somewhere() -> None:
     """Zero and stand are needed; others are unknown."""
     with pytest.raises(DataError, match="lack zero or stand"):
         StagedPilot({"zero": PilotStage(Walker(0))}, TWO, 50)
+    other = Walker(0)
+    other.rate = 100  # type: ignore[assignment]
+    with pytest.raises(DataError, match="locomotion is for 100 steps per second, not 50"):
+        staged(locomotion=PilotStage(other))
     with pytest.raises(NameMismatchError, match="unknown stage 'fly'"):
         staged(fly=PilotStage(Walker(0)))
 

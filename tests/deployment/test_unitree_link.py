@@ -149,6 +149,8 @@ class Holding:
     def __init__(self, joints: tuple[str, ...]) -> None:
         self.joints = joints
 
+    rate: float | None = None
+
     def begin(self) -> None:
         """Nothing is remembered."""
 

@@ -15,6 +15,7 @@ from gapless.deployment.safety_events import SafetyEvent
 from gapless.deployment.safety_filter import SafetyFilter
 from gapless.deployment.start_checks import require_startable
 from gapless.deployment.stop_signals import stopping_on_signals
+from gapless.errors import SafetyError
 
 PARTS = ("read", "observe", "infer", "filter", "write", "record", "wake", "step")
 """What is timed; `wake` is how late a step began, `step` all of its work."""
@@ -67,6 +68,9 @@ class ControlLoop:
         recorder: is given every step, with the command that was really sent.
         clock: what time is.
         patience: s to wait for the first sample of the robot.
+
+    Raises:
+        SafetyError: the limits are for another rate than the pilot's.
     """
 
     def __init__(
@@ -78,6 +82,11 @@ class ControlLoop:
         clock: Clock | None = None,
         patience: float = 2.0,
     ) -> None:
+        if pilot.rate not in (None, safety.limits.rate):
+            raise SafetyError(
+                f"the safety limits are for {safety.limits.rate:g} control steps per second, the "
+                f"policy for {pilot.rate:g}; write limits for its rate"
+            )
         self.link, self.pilot, self.safety = link, pilot, safety
         self.recorder, self.clock = recorder, clock or MonotonicClock()
         self.period, self._patience = 1.0 / safety.limits.rate, patience

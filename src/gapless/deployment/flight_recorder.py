@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -12,24 +10,20 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from gapless.artifact import refuse_occupied
-from gapless.deployment.flight_format import ROWS, FlightHeader, columns_of, pack_row
+from gapless.deployment.flight_format import FlightHeader, columns_of, pack_row
 from gapless.deployment.robot_link import JointCommand, LinkState
+from gapless.deployment.row_writer import RowWriter
 from gapless.errors import ArtifactError, DataError, GaplessError
 
 if TYPE_CHECKING:
     from gapless.recordings.conditions import Conditions
 
-ROWS_A_FILE = 15_000
-"""After so many control steps another file begins: five minutes at 50 Hz."""
-SYNC_SECONDS = 1.0
-"""How often what was written is forced to the disk: what a power cut can cost."""
-
 
 class FlightRecorder:
     """Use it as a context manager: at the end, however it comes, there is a dataset.
 
-    After kill -9 there is OUT.flight, which `recover_flight` makes a dataset of. A disk that
-    refuses a row costs that row, never the robot: `lost` counts them.
+    After kill -9 there is OUT.flight, which `recover_flight` makes a dataset of. A disk that is
+    slow or full costs rows, never the robot: `lost` counts them.
 
     Args:
         out: the dataset to make.
@@ -61,9 +55,7 @@ class FlightRecorder:
         told = {} if conditions is None else conditions.to_dict()
         self._more = told, dict(provenance or {})
         self._header: FlightHeader | None = None
-        self._file: int | None = None
-        self._over = threading.Event()
-        self.rows = self.lost = 0
+        self._before = 0
 
     def __enter__(self) -> FlightRecorder:
         refuse_occupied(self.out.resolve(), overwrite=False)
@@ -75,8 +67,7 @@ class FlightRecorder:
             ) from None
         except OSError as error:
             raise ArtifactError(f"cannot write {self.folder}: {error.strerror}") from error
-        self._syncing = threading.Thread(target=self._sync, daemon=True)
-        self._syncing.start()
+        self._writer = RowWriter(self.folder)
         return self
 
     def __exit__(
@@ -87,9 +78,7 @@ class FlightRecorder:
     ) -> None:
         from gapless.deployment.flight_recovery import recover_flight
 
-        self._over.set()
-        self._syncing.join()
-        self._close_file()
+        self._writer.close()
         if not self.rows:
             shutil.rmtree(self.folder, ignore_errors=True)
             return
@@ -98,51 +87,30 @@ class FlightRecorder:
             recover_flight(self.folder, self.out)
 
     def add(self, step: int, moment: float, state: LinkState | None, sent: JointCommand) -> None:
-        """Append one control step; nothing of it stays in memory."""
-        try:
-            if self._header is None:
-                self._begin(state)
-            if self._header is None:
-                self.lost += 1
-                return
-            self._append(pack_row(self._header.columns, step, moment, state, sent))
-            self.rows += 1
-        except OSError:
-            self.lost += 1
+        """Hand over one control step; it never waits for the disk."""
+        if self._header is None and state is not None:
+            # The first sample says how wide each channel is.
+            columns = columns_of(state, self._channels)
+            self._header = FlightHeader(*self._facts, columns, *self._more)
+            self._writer.put(self._header)
+        if self._header is None:
+            self._before += 1
+        else:
+            self._writer.put(pack_row(self._header.columns, step, moment, state, sent))
 
-    def _begin(self, state: LinkState | None) -> None:
-        """The first sample says how wide each channel is."""
-        if state is None:
-            return
-        header = FlightHeader(*self._facts, columns_of(state, self._channels), *self._more)
-        header.write(self.folder)
-        self._header = header
+    def flush(self) -> None:
+        """Wait until all steps so far were written; not for the control loop."""
+        self._writer.flush()
 
-    def _append(self, row: bytes) -> None:
-        if self.rows % ROWS_A_FILE == 0 or self._file is None:
-            self._close_file()
-            name = self.folder / ROWS.format(self.rows // ROWS_A_FILE)
-            self._file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-        written = os.write(self._file, row)
-        if written < len(row):
-            # Half a row would shift all that follow: take it back.
-            os.ftruncate(self._file, os.fstat(self._file).st_size - written)
-            raise OSError("the disk took only part of a row")
+    @property
+    def rows(self) -> int:
+        """Control steps that were written."""
+        return self._writer.rows
 
-    def _close_file(self) -> None:
-        file, self._file = self._file, None
-        if file is not None:
-            os.close(file)
-
-    def _sync(self) -> None:
-        """Beside the loop: a disk may take longer than a control step."""
-        while not self._over.wait(SYNC_SECONDS):
-            file = self._file
-            if file is not None:
-                try:
-                    os.fsync(file)
-                except OSError:  # it was closed meanwhile: the next one is synced
-                    continue
+    @property
+    def lost(self) -> int:
+        """Control steps before the first sample, and those that the disk did not take."""
+        return self._before + self._writer.lost
 
 
 def flight_folder(out: str | Path) -> Path:

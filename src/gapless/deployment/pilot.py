@@ -21,6 +21,11 @@ Asked = Mapping[str, Sequence[float]]
 class Pilot(Protocol):
     """Observes, then decides."""
 
+    @property
+    def rate(self) -> float | None:
+        """Control steps per second that it was made for; None is any."""
+        ...
+
     def begin(self) -> None:
         """Forget all that was seen: the robot is handed over now."""
         ...
@@ -62,6 +67,11 @@ class PolicyPilot:
         told = [gains.get(j, (own.kp[k], own.kd[k])) for k, j in enumerate(joints)]
         self._kp, self._kd = np.array(told, float).T.copy()
         self._first = JointCommand.of_targets(self._beginning(), self._kp, self._kd)
+
+    @property
+    def rate(self) -> float:
+        """The policy's own; at another it would be another policy."""
+        return self.policy.contract.rate
 
     def begin(self) -> None:
         """As if it had seen nothing."""

@@ -60,6 +60,8 @@ class PilotStage:
 class HoldPilot:
     """Holds a pose: zero, or standing."""
 
+    rate = None
+
     def __init__(self, pose: np.ndarray, kp: np.ndarray, kd: np.ndarray) -> None:
         self._command = JointCommand.of_targets(np.array(pose, float), np.array(kp), np.array(kd))
 
@@ -80,6 +82,8 @@ class HoldPilot:
 
 class DampPilot:
     """Brakes, wherever the robot is."""
+
+    rate = None
 
     def __init__(self, damping: np.ndarray) -> None:
         self._damping, self._q = np.array(damping, float), None
@@ -114,7 +118,10 @@ class StagedPilot:
         if not {"zero", "stand"} <= set(stages):
             raise DataError("stages lack zero or stand: there would be no way to begin, or back")
         self._stages = {**stages, DAMP: PilotStage(DampPilot(damping), blend=0.0)}
-        self._rate = rate
+        for name, stage in stages.items():
+            if stage.pilot.rate not in (None, rate):
+                raise DataError(f"{name} is for {stage.pilot.rate} steps per second, not {rate}")
+        self.rate = rate
         self.stage, self._before = DAMP, DAMP
         self._steps = self._blended = 0
         self._asked: str | None = None
@@ -167,7 +174,7 @@ class StagedPilot:
         now = self._stages[self.stage]
         command = now.pilot.decide()
         self._steps += 1
-        total = round(now.blend * self._rate)
+        total = round(now.blend * self.rate)
         if self._before != self.stage and self._blended < total:
             self._blended += 1
             command = mixed(
@@ -175,7 +182,7 @@ class StagedPilot:
             )
         if self._blended >= total:
             self._before = self.stage
-        if now.seconds is not None and self._steps >= now.seconds * self._rate:
+        if now.seconds is not None and self._steps >= now.seconds * self.rate:
             self._asked = "stand"
         return command
 
