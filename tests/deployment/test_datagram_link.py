@@ -182,6 +182,38 @@ def test_states_of_a_restarted_robot_are_not_believed(pair: Pair, tmp_path: Path
     assert newest is not None and newest.sequence - last.sequence <= 1
 
 
+CONTROLLER = """
+import sys, time
+import numpy as np
+from gapless.deployment.links.datagram_link import DatagramLink
+from gapless.deployment.robot_link import JointCommand
+one = np.ones(1)
+link = DatagramLink(("127.0.0.1", int(sys.argv[1])), ("swing",), ("torque",), 2 * one)
+while True:
+    if link.read() is not None:
+        link.write(JointCommand.of_targets(0.8 * one, 60 * one, 4 * one))
+    time.sleep(0.01)
+"""
+
+
+def test_a_controller_that_is_killed_leaves_a_damped_robot(tmp_path: Path) -> None:
+    """kill -9: nobody can say goodbye, so the robot must notice by itself."""
+    robot = DatagramRobot(MujocoWorld(pendulum(tmp_path), 50), patience=1.0)
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    run = [sys.executable, "-c", CONTROLLER, str(robot.address[1])]
+    process = subprocess.Popen(run, env=env)
+    try:
+        assert wait_for(lambda: robot.step() is not None and robot.counts.accepted > 20)
+    finally:
+        process.kill()
+        process.wait()
+    assert wait_for(lambda: robot.step() is not None and robot.body.watchdog.tripped)
+    for _ in range(200):
+        robot.step()
+    assert abs(robot.body.link.read().q[0]) < 0.2 and abs(robot.body.link.read().dq[0]) < 0.2
+    robot._socket.close()
+
+
 def test_two_processes(tmp_path: Path) -> None:
     """As it is meant to be used."""
     paths = [str(Path(__file__).parents[1]), *sys.path]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -54,6 +55,7 @@ class FlightRecorder:
         self._channels = tuple(channels)
         told = {} if conditions is None else conditions.to_dict()
         self._more = told, dict(provenance or {})
+        _require_json(self._more)
         self._header: FlightHeader | None = None
         self._before = 0
 
@@ -111,6 +113,14 @@ class FlightRecorder:
     def lost(self) -> int:
         """Control steps before the first sample, and those that the disk did not take."""
         return self._before + self._writer.lost
+
+
+def _require_json(facts: Any) -> None:
+    """Refuse now what could not be written later."""
+    try:
+        json.dumps(facts, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"conditions and provenance must be plain JSON values: {error}") from error
 
 
 def flight_folder(out: str | Path) -> Path:

@@ -32,6 +32,7 @@ class RowWriter:
         self._folder = folder
         self._waiting: deque[bytes | FlightHeader] = deque()
         self._over = False
+        self._header: FlightHeader | None = None
         self._file: int | None = None
         self._synced = 0.0
         self._dropped = self._failed = 0
@@ -75,8 +76,11 @@ class RowWriter:
 
     def _write(self, row: bytes | FlightHeader) -> None:
         if isinstance(row, FlightHeader):
-            row.write(self._folder)
+            self._header = row
             return
+        if self._header is not None:  # until the disk takes it, rows are worth nothing
+            self._header.write(self._folder)
+            self._header = None
         self._append(row)
         self.rows += 1
         if self._file is not None and time.monotonic() - self._synced > SYNC_SECONDS:
