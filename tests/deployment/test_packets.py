@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from safe_arm import command, state
 
@@ -60,6 +60,7 @@ def test_what_is_not_meant_for_us_does_not_pass(odd: dict[str, int]) -> None:
     assert gate.admit(packet(1)) is not None
 
 
+@settings(deadline=None)
 @given(st.randoms(use_true_random=False), st.integers(1, 60))
 def test_a_bad_wire_changes_nothing_but_the_counts(chance: object, sent: int) -> None:
     """Drop, double, delay and damage at random: numbers that pass only rise, values are right."""

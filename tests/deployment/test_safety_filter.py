@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from safe_arm import DT, NAMES, command, limits, state
 
@@ -249,6 +249,7 @@ def test_an_operator_always_wins() -> None:
 numbers = st.floats(allow_nan=True, allow_infinity=True, width=32)
 
 
+@settings(deadline=None)
 @given(st.lists(numbers, min_size=10, max_size=10), st.lists(numbers, min_size=4, max_size=4))
 def test_whatever_comes_what_is_sent_is_within_limits(wanted: list, seen: list) -> None:
     """Any numbers in commands and samples: what leaves is finite and within the motors' limits."""
