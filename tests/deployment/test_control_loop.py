@@ -97,6 +97,13 @@ def test_a_loop_that_is_always_late_damps() -> None:
     assert pilot.steps <= 7 and link.sent[-1].damps
 
 
+def test_a_decision_that_took_too_long_is_not_sent() -> None:
+    """It is about a robot that has moved on: damping goes out in its place."""
+    report, link, _, _ = flown(20, took={5: 0.2})
+    assert [sent.damps for sent in link.sent][:6] == [False] * 4 + [True] * 2
+    assert report.damped is not None and report.damped.check == "deadline"
+
+
 def raising(*_: Any) -> None:
     """As a policy does that sees NaN."""
     raise ValueError("the observation is not finite")

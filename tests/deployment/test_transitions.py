@@ -229,7 +229,7 @@ def test_a_robot_is_led_to_its_policy_and_back(tmp_path: Path) -> None:
     for k, name in enumerate(("zero", "stand", "locomotion", "stand", DAMP)):
         pilot.request(name)
         for step in range(80):
-            loop._do(80 * k + step, 0.0, 0.02)
+            loop._do(80 * k + step, loop.clock.now(), 0.02)
         stages.append(pilot.stage)
         if name == "locomotion":
             np.testing.assert_allclose(link.read().q, own.default, atol=0.2)

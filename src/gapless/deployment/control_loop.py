@@ -157,7 +157,9 @@ class ControlLoop:
         state = self._read()
         marks.append(self.clock.now())
         command = self._decide(state, marks)
-        sent, events = self.safety.step(state, command, dt)
+        # A decision that took too long is about a robot that has moved on: it is late already now.
+        over = max(marks[-1] - now - self.period, 0.0)
+        sent, events = self.safety.step(state, command, dt + over)
         self._note(events)
         marks.append(self.clock.now())
         sent = self._write(sent)

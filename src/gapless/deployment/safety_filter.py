@@ -51,7 +51,7 @@ class SafetyFilter:
         if self.damped is None:
             trip = next(self._faults(state, command, dt), None)
             if trip is None and state is not None:
-                return self._within(state, command, dt)
+                return self._within(state, command)
             if trip is not None:
                 return self._brake(trip, state)
         return self.damping(state), ()
@@ -74,10 +74,10 @@ class SafetyFilter:
         return self.damping(state), (*others, self.damped)
 
     def _within(
-        self, state: LinkState, command: JointCommand, dt: float
+        self, state: LinkState, command: JointCommand
     ) -> tuple[JointCommand, tuple[SafetyEvent, ...]]:
         last = state.q if self._target is None else self._target
-        found = clamp_command(self.limits, self.joints, state, command, last, dt)
+        found = clamp_command(self.limits, self.joints, state, command, last)
         # Numbers of any size are finite; what is computed from them may not be.
         broken = command_trips(self.limits, self.joints, found.command)
         strict = (t for t in found.trips if self.limits.checks[t.check].action == "damp")

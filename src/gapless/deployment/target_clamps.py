@@ -35,7 +35,6 @@ def clamp_command(
     state: LinkState,
     command: JointCommand,
     last: np.ndarray,
-    dt: float,
 ) -> Clamped:
     """Bring a finite command within the limits.
 
@@ -44,15 +43,13 @@ def clamp_command(
         joints: its figures, in the order of the command.
         state: where it is.
         command: what is wanted.
-        last: (J,) targets in force, rad.
-        dt: s since those were sent; a longer time than a control step allows no longer way.
+        last: (J,) targets in force, rad; a step that is late allows them no longer way.
     """
     trips, touched = [], np.zeros(len(joints.names), bool)
-    dt = min(dt, 1.0 / limits.rate)
     for check, clamp in (
         ("target_velocity", lambda c: _velocity(limits, joints, c)),
         ("target_position", lambda c: _position(limits, joints, c)),
-        ("target_rate", lambda c: _rate(limits, joints, c, last, dt)),
+        ("target_rate", lambda c: _rate(limits, joints, c, last)),
         ("target_torque", lambda c: _torque(limits, joints, c, state)),
         ("power", lambda c: _power(limits, c, state)),
     ):
@@ -87,9 +84,9 @@ def _position(limits: SafetyLimits, joints: JointLimits, command: JointCommand) 
 
 
 def _rate(
-    limits: SafetyLimits, joints: JointLimits, command: JointCommand, last: np.ndarray, dt: float
+    limits: SafetyLimits, joints: JointLimits, command: JointCommand, last: np.ndarray
 ) -> Change:
-    way = limits.limit("target_rate") * joints.rate * dt
+    way = limits.limit("target_rate") * joints.rate / limits.rate
     q = np.clip(command.q, last - way, last + way)
     return replace(command, q=q), _drawn(command, q)
 
