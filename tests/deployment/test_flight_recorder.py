@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from safe_arm import DT, NAMES, command, state
 
 from gapless.deployment import row_writer
 from gapless.deployment.flight_format import FlightHeader, row_files
@@ -24,6 +23,7 @@ from gapless.deployment.robot_link import CHANNELS, JointCommand
 from gapless.errors import ArtifactError, DataError, FormatError
 from gapless.recordings.conditions import Conditions
 from gapless.recordings.dataset import Dataset
+from safe_arm import DT, NAMES, command, state
 
 REAL = tuple(c for c in CHANNELS if c not in ("base_pos", "base_lin_vel_w"))
 KILLED = """
@@ -119,7 +119,7 @@ def test_what_is_recorded_is_what_was_sent(tmp_path: Path) -> None:
 def test_a_killed_run_is_recovered(tmp_path: Path) -> None:
     """kill -9 while it writes: every step that was told is there, and no half one."""
     out = tmp_path / "data"
-    paths = [str(Path(__file__).parent), *sys.path]
+    paths = [str(Path(__file__).parents[1]), *sys.path]
     run = [sys.executable, "-c", KILLED, str(out), *paths]
     process = subprocess.Popen(run, stdout=subprocess.PIPE)
     assert process.stdout is not None and process.stdout.readline().strip() == b"ready"

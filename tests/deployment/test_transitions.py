@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from safe_arm import NAMES, FakeClock, FakeLink, limits, state
 
 from gapless.deployment.control_loop import ControlLoop
 from gapless.deployment.links.world_link import WorldLink
@@ -19,6 +18,7 @@ from gapless.errors import DataError, NameMismatchError, SafetyError
 from gapless.policies import Policy
 from gapless.robots import Robot
 from gapless.worlds import MujocoWorld
+from safe_arm import NAMES, FakeClock, FakeLink, limits, state
 from still_policy import write_policy
 
 TWO = np.ones(2)
