@@ -38,6 +38,7 @@ ORDER = [
     "closing",
     "collection",
     "tracking",
+    "deployment",
     "reports",
     "cli",
 ]

@@ -34,6 +34,10 @@ class SimulationError(GaplessError):
     """A world was asked for something it cannot do, or gave no usable result."""
 
 
+class SafetyError(GaplessError):
+    """A robot must not be started, or moved, as things are."""
+
+
 class MissingExtraError(GaplessError):
     """An optional dependency is needed for this input."""
 

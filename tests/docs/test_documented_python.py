@@ -28,6 +28,8 @@ NOT_RUN = {
     ("docs/identify.md", "level_feet"): "a G1 on a clamped foot; tests/identify makes these calls",
     ("docs/track.md", "gapless.finetune("): "minutes of training; tests/tracking makes these calls",
     ("docs/policies.md", "run.worlds()"): "closing a walk takes minutes; see tests/evaluation",
+    ("docs/deploy.md", "SimulatedUnitree"): "it lives until it is told; see tests/deployment",
+    ("docs/deploy.md", "recover_flight("): "needs a run that was killed; see tests/deployment",
     ("docs/correct.md", "gapless.correct("): "minutes of training; example 05 makes these calls",
 }
 """Page and a text of a block that is not run -> why; those of README are all run."""

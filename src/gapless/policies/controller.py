@@ -29,6 +29,9 @@ class PolicyController:
         environments: how many robots.
         reference: the motion that a tracker sees.
         anchor: finds the pose of the contract's anchor; the root's where it is not given.
+
+    Attributes:
+        columns: joint -> column of readings and targets.
     """
 
     def __init__(
@@ -42,17 +45,18 @@ class PolicyController:
         anchor: Anchor | None = None,
     ) -> None:
         self.contract, self.network = contract, network
-        self._columns = {name: i for i, name in enumerate(joints)}
+        self.columns = {name: i for i, name in enumerate(joints)}
         self._require_joints()
-        self._moved = [self._columns[j] for j in contract.joints]
+        self._moved = [self.columns[j] for j in contract.joints]
         self._rest = np.array(rest, float)
-        if self._rest.shape != (len(self._columns),):
-            raise DataError(f"rest has shape {self._rest.shape} for {len(self._columns)} joints")
+        if self._rest.shape != (len(self.columns),):
+            raise DataError(f"rest has shape {self._rest.shape} for {len(self.columns)} joints")
         for joint, angle in contract.hold.items():
-            self._rest[self._columns[joint]] = angle
+            self._rest[self.columns[joint]] = angle
         self._reference, self._anchor = reference, anchor
         self._observer = Observer(contract, environments)
         self._states = network.blank(environments)
+        self._now: Sighting | None = None
         self.observation = np.zeros((environments, contract.width))
         self.action = np.zeros((environments, len(contract.joints)))
         self.targets = np.tile(self._rest, (environments, 1))
@@ -62,11 +66,11 @@ class PolicyController:
     def _require_joints(self) -> None:
         asked = {*self.contract.joints, *self.contract.hold}
         asked |= {j for term in self.contract.terms.values() for j in term.joints}
-        lacking = sorted(asked - set(self._columns))
+        lacking = sorted(asked - set(self.columns))
         if lacking:
             raise NameMismatchError(
                 f"policy {self.contract.name!r} is for a robot with {', '.join(lacking)}; this one "
-                f"has {', '.join(self._columns)}"
+                f"has {', '.join(self.columns)}"
             )
 
     def forget(self, which: np.ndarray | None = None) -> None:
@@ -91,9 +95,20 @@ class PolicyController:
             readings: of the sensors.
             commands: name -> (n, C) what is asked for now.
         """
-        sight = self._sight(readings, commands)
-        self.observation = self._observer.observe(sight)
+        self.observe(readings, commands)
+        return self.decide()
+
+    def observe(self, readings: Readings, commands: Mapping[str, np.ndarray]) -> None:
+        """The first half of `act`: build what the network sees now."""
+        self._now = self._sight(readings, commands)
+        self.observation = self._observer.observe(self._now)
         self._require_finite(self.observation, "the observation")
+
+    def decide(self) -> np.ndarray:
+        """The other half: (n, J) targets, rad, for what was observed last."""
+        if self._now is None:
+            raise DataError(f"policy {self.contract.name!r} has observed nothing yet")
+        sight, self._now = self._now, None
         action, states = self.network.run(self.observation, self._states, self.step)
         if action.shape != self.action.shape:
             raise DataError(
@@ -118,7 +133,7 @@ class PolicyController:
             anchor = self._anchor(readings) if self._anchor else (root, readings.base_quat_wxyz)
         return Sighting(
             readings=readings,
-            columns=self._columns,
+            columns=self.columns,
             action=self.action,
             target=self.targets[:, self._moved],
             step=self.step,
@@ -128,7 +143,7 @@ class PolicyController:
         )
 
     def _require_readings(self, readings: Readings, commands: Mapping[str, np.ndarray]) -> None:
-        shape = len(self.step), len(self._columns)
+        shape = len(self.step), len(self.columns)
         if readings.q.shape != shape or readings.dq.shape != shape:
             raise DataError(
                 f"readings have q {readings.q.shape} and dq {readings.dq.shape}; policy "

@@ -1,0 +1,1 @@
+"""Ways to a robot: a World in this process or in another, Unitree's own messages."""

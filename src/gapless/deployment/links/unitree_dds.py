@@ -1,0 +1,67 @@
+"""One side of Unitree's two topics: takes one kind of message, publishes the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gapless.deployment.links.unitree_messages import is_sealed, message_type, require_dds, seal
+from gapless.deployment.links.unitree_wire import COMMAND, STATE
+
+LOOPBACK = """<CycloneDDS><Domain Id="any"><General><AllowMulticast>false</AllowMulticast>
+<Interfaces><NetworkInterface address="127.0.0.1" multicast="false"/></Interfaces></General>
+<Discovery><ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>40</MaxAutoParticipantIndex>
+<Peers><Peer Address="127.0.0.1"/></Peers></Discovery></Domain></CycloneDDS>"""
+"""A CYCLONEDDS_URI for a robot that is a process on this computer: nothing leaves it."""
+
+
+class UnitreePort:
+    """Default quality of service, as the vendor's own: the newest message counts.
+
+    Args:
+        family: unitree_hg or unitree_go.
+        domain: 0 on robots, 1 in the vendor's simulator.
+        robot_side: take commands and publish states, instead of the other way round.
+        sealed: count and drop messages whose checksum is wrong.
+    """
+
+    def __init__(self, family: str, domain: int, robot_side: bool, sealed: bool = True) -> None:
+        require_dds()
+        from cyclonedds.domain import DomainParticipant
+        from cyclonedds.pub import DataWriter
+        from cyclonedds.sub import DataReader
+        from cyclonedds.topic import Topic
+
+        kinds = {COMMAND: f"{family}.msg.dds_.LowCmd_", STATE: f"{family}.msg.dds_.LowState_"}
+        taken, given = (COMMAND, STATE) if robot_side else (STATE, COMMAND)
+        self._taken, self._given = kinds[taken], kinds[given]
+        self._sealed = sealed
+        self._participant: Any = DomainParticipant(domain)
+        topics = {n: Topic(self._participant, n, message_type(k)) for n, k in kinds.items()}
+        self._reader: Any = DataReader(self._participant, topics[taken])
+        self._writer: Any = DataWriter(self._participant, topics[given])
+        self.corrupt = 0
+
+    @property
+    def given_kind(self) -> str:
+        """Type of the messages that it publishes."""
+        return self._given
+
+    def take(self) -> Any | None:
+        """The newest message since the last call, if one came whose checksum is right."""
+        newest = None
+        for message in self._reader.take(N=16):
+            if not isinstance(message, message_type(self._taken)):
+                continue  # the other side left
+            if self._sealed and not is_sealed(self._taken, message):
+                self.corrupt += 1
+                continue
+            newest = message
+        return newest
+
+    def give(self, message: Any) -> None:
+        """Publish a message with its checksum."""
+        self._writer.write(seal(self._given, message))
+
+    def close(self) -> None:
+        """Leave the domain."""
+        self._reader = self._writer = self._participant = None

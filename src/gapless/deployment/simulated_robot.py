@@ -1,0 +1,119 @@
+"""SimulatedUnitree: a World that speaks and listens as Unitree's robots do, in its own process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gapless.deployment.command_watchdog import WatchedBody
+from gapless.deployment.links.unitree_wire import MOTORS, motor_rows
+from gapless.deployment.loop_timing import Clock, MonotonicClock
+from gapless.deployment.robot_link import JointCommand, LinkState
+
+if TYPE_CHECKING:
+    from gapless.worlds.world import State, World
+
+VOLTS, WARM = 50.0, 30
+"""What its battery and its motors show, where the world has no motors that warm up."""
+
+
+class SimulatedUnitree:
+    """Publishes rt/lowstate at the world's rate, and obeys rt/lowcmd.
+
+    Args:
+        world: the robot; its rate is that of the states.
+        model: g1, h1_2 or go2.
+        domain: of DDS.
+        start: (1, ...) where it begins.
+        patience: s without a command after which it damps, until it is started anew.
+        mode_machine: that it shows, and that commands must show.
+        clock: what time is.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        model: str,
+        domain: int = 1,
+        *,
+        start: State | None = None,
+        patience: float = 0.1,
+        mode_machine: int = 5,
+        clock: Clock | None = None,
+    ) -> None:
+        from gapless.deployment.links.unitree_dds import UnitreePort
+        from gapless.deployment.links.unitree_messages import blank_message
+
+        self._rows = motor_rows(model, world.robot.joints.names)
+        self.body, self.family = WatchedBody(world, start, patience), MOTORS[model][0]
+        self.clock = clock or MonotonicClock()
+        self._port = UnitreePort(self.family, domain, robot_side=True)
+        self._message = blank_message(self._port.given_kind)
+        self._mode_machine = mode_machine
+        self._period = 1.0 / world.rate
+        self.foreign = 0
+
+    @property
+    def corrupt(self) -> int:
+        """Commands that were dropped because of their checksum."""
+        return self._port.corrupt
+
+    def run(self, until: Callable[[], bool]) -> None:
+        """Live in real time, or as fast as the simulation is, until told."""
+        start, step = self.clock.now(), 0
+        while not until():
+            self.step()
+            step += 1
+            self.clock.sleep_until(start + step * self._period)
+        self._port.close()
+
+    def step(self) -> LinkState:
+        """One control step of the world: hear, obey or damp, tell."""
+        now, message = self.clock.now(), self._port.take()
+        if message is not None and self._is_mine(message):
+            self.body.hear(self._heard(message), now)
+        state = self.body.live(now)
+        self._port.give(self._told(state))
+        return state
+
+    def _is_mine(self, message: Any) -> bool:
+        """A command for another kind of machine is not obeyed."""
+        mine = self.family == "unitree_go" or message.mode_machine == self._mode_machine
+        self.foreign += not mine
+        return mine
+
+    def _heard(self, message: Any) -> JointCommand:
+        motors = [message.motor_cmd[row] for row in self._rows]
+        on = np.array([float(motor.mode != 0) for motor in motors])
+        fields = ("q", "dq", "kp", "kd", "tau")
+        found = {name: np.array([getattr(m, name) for m in motors]) for name in fields}
+        return JointCommand(**{n: a if n in ("q", "dq") else on * a for n, a in found.items()})
+
+    def _told(self, state: LinkState) -> Any:
+        message = self._message
+        message.tick = round(1000 * state.stamp) % 2**32
+        for k, row in enumerate(self._rows):
+            motor = message.motor_state[row]
+            motor.mode, motor.q, motor.dq = 1, float(state.q[k]), float(state.dq[k])
+            motor.tau_est = 0.0 if state.torque is None else float(state.torque[k])
+            warm = WARM if state.temperature is None else round(float(state.temperature[k]))
+            if self.family == "unitree_hg":
+                motor.temperature, motor.vol = [warm, warm], VOLTS
+            else:
+                motor.temperature = warm
+        self._tell_body(state)
+        return message
+
+    def _tell_body(self, state: LinkState) -> None:
+        message, imu = self._message, self._message.imu_state
+        if state.base_quat_wxyz is not None and state.base_ang_vel_b is not None:
+            imu.quaternion = state.base_quat_wxyz.tolist()
+            imu.gyroscope = state.base_ang_vel_b.tolist()
+        else:
+            imu.quaternion = [1.0, 0.0, 0.0, 0.0]
+        if self.family == "unitree_hg":
+            message.mode_machine = self._mode_machine
+        else:
+            message.power_v, message.foot_force = VOLTS, [1, 1, 1, 1]
