@@ -1,0 +1,5 @@
+"""Retargeting: a person's motion becomes one that a robot can be asked to do."""
+
+from gapless.motions.retargeting.person_files import read_person as read_person
+from gapless.motions.retargeting.retargeted import Retargeted as Retargeted
+from gapless.motions.retargeting.retargeting import retarget as retarget
