@@ -20,6 +20,8 @@ BASE_COLUMNS = {
 }
 """Columns of a .csv beside `time` and the joints, where the motion has a base."""
 SUFFIXES = (".npz", ".csv")
+PERSON = "person_keypoints", "person_places"
+"""Arrays of a .npz: names, and (T, K, 3) places of the person that a motion was taken from."""
 
 
 def save(motion: Motion, path: Path) -> Path:
@@ -56,7 +58,17 @@ def from_arrays(path: Path, arrays: dict[str, np.ndarray]) -> Motion:
     name, source = (
         str(arrays.get(key, text)) for key, text in (("name", path.stem), ("source", ""))
     )
-    return Motion(name, joints, rate, q, **base, source=source)
+    return Motion(name, joints, rate, q, **base, source=source, person=_person(path, arrays))
+
+
+def _person(path: Path, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Keypoints of the person, where the motion was retargeted."""
+    if PERSON[0] not in arrays:
+        return {}
+    names, places = np.atleast_1d(arrays[PERSON[0]]), arrays.get(PERSON[1], np.zeros(0))
+    if places.ndim != 3 or places.shape[1:] != (len(names), 3):
+        raise FormatError(f"{path}: {PERSON[1]} has shape {places.shape}, expected (T, K, 3)")
+    return {str(name): np.asarray(places[:, k], float) for k, name in enumerate(names)}
 
 
 def is_header(cells: list[str]) -> bool:
@@ -79,6 +91,9 @@ def _base(motion: Motion) -> dict[str, np.ndarray]:
 def _npz(motion: Motion) -> bytes:
     buffer = io.BytesIO()
     facts = {k: np.array(getattr(motion, k)) for k in ("name", "joints", "rate", "q", "source")}
+    if motion.person:
+        facts[PERSON[0]] = np.array(list(motion.person))
+        facts[PERSON[1]] = np.stack(list(motion.person.values()), axis=1).astype(np.float32)
     np.savez_compressed(buffer, allow_pickle=False, **facts, **_base(motion))
     return buffer.getvalue()
 
