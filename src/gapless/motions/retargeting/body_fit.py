@@ -18,8 +18,8 @@ from gapless.robots.joints import TrackingPoint
 from gapless.robots.kinematics import Kinematics
 from gapless.robots.rotations import conj, mul, rotate
 
-WEIGHTS = {"pelvis": 0.7, "head": 0.7, "hip": 0.7, "shoulder": 0.5, "ankle": 1.5}
-"""Weights of places; others count 1. Robots' hips and shoulders sit elsewhere than people's."""
+WEIGHTS = {"ankle": 2.5, "toe": 0.3}
+"""Weights of places; others count 1 at first, and then by how near they can come."""
 TURN_WEIGHT = 0.15
 """Of the turn of a bone, m/rad: half the length of a limb."""
 UPRIGHT = 0.7

@@ -18,8 +18,14 @@ from gapless.worlds.world import State
 
 FIRM, FLAT = 4.0, 0.2
 """Weights of the place of a standing foot, and of its turn, m/rad."""
+LEAVE = 0.25
+"""Seconds after which a foot that stood goes its own way again."""
 RAMP = 0.1
 """Seconds in which a foot comes to stand."""
+NEAR, NEAREST = 0.025, 0.004
+"""A point that is so far from the person's, m, counts 1; nearer than the other none counts more."""
+USUAL = 0.5
+"""Seconds over which it is said how far a point is."""
 CLEAR = 0.002
 """Depth below the floor that is left alone, m."""
 SWING, FAST = 0.025, (0.15, 0.4)
@@ -40,11 +46,11 @@ def planted(
         turns: (T, 2, 4) of the feet in `poses`.
     """
     targets, seen = fit.targets, fit.places(poses)
-    places, weights = targets.places.copy(), targets.weights.copy()
+    places, weights = targets.places.copy(), _reweighted(fit, targets, seen)
     wanted, turn_weights = targets.turns.copy(), targets.turn_weights.copy()
     for k, side in enumerate(SIDES):
         ankle = fit.keys.index(f"{side}_ankle")
-        moved = _anchored(seen[:, ankle], stands[:, k], level)
+        moved = _anchored(seen[:, ankle], stands[:, k], level, fit.person.rate)
         share = _ramped(stands[:, k], fit.person.rate)
         own = places[:, ankle].copy()
         places[:, ankle] = seen[:, ankle] + moved
@@ -60,15 +66,18 @@ def planted(
     return PoseTargets(places, weights, wanted, turn_weights)
 
 
-def lifted(fit: BodyFit, targets: PoseTargets, low: np.ndarray) -> PoseTargets:
-    """The same with feet asked for higher where they are (T, 2) too low."""
+def lifted(
+    fit: BodyFit, targets: PoseTargets, poses: FittedPoses, low: np.ndarray
+) -> PoseTargets:
+    """The same with feet asked for higher where they are (T, 2) too low in these poses."""
     places = targets.places.copy()
     for k, side in enumerate(SIDES):
         up = _hull(low[:, k], fit.person.rate)
         for part in ("ankle", "toe"):
             if f"{side}_{part}" in fit.keys:
                 places[:, fit.keys.index(f"{side}_{part}"), 2] += up
-    return replace(targets, places=places)
+    weights = _reweighted(fit, targets, fit.places(poses))
+    return replace(targets, places=places, weights=weights)
 
 
 def raised(poses: FittedPoses, deep: np.ndarray, rate: float) -> FittedPoses:
@@ -99,6 +108,19 @@ def _soles(robot: Robot, poses: FittedPoses) -> Soles:
     return soles
 
 
+def _reweighted(fit: BodyFit, targets: PoseTargets, seen: np.ndarray) -> np.ndarray:
+    """(T, P) weights by what can be reached: a point that is far anyway pulls less; feet as before.
+
+    Squares of errors so weighted add up to the errors themselves, which is what is reported.
+    """
+    away = np.linalg.norm(seen - fit.targets.places, axis=-1)
+    usual = uniform_filter1d(away, round(USUAL * fit.person.rate), axis=0, mode="nearest")
+    weights = (NEAR / np.maximum(usual, NEAREST)) ** 0.5
+    feet = [k for k, key in enumerate(fit.keys) if key.endswith(("ankle", "toe"))]
+    weights[:, feet] = targets.weights[:, feet]
+    return weights
+
+
 def _hull(values: np.ndarray, rate: float) -> np.ndarray:
     """A smooth curve that is nowhere below the values."""
     width = max(round(0.5 * RAMP * rate), 1)
@@ -106,9 +128,10 @@ def _hull(values: np.ndarray, rate: float) -> np.ndarray:
     return uniform_filter1d(wide, 2 * width + 1, mode="nearest")
 
 
-def _anchored(seen: np.ndarray, stands: np.ndarray, level: float) -> np.ndarray:
-    """(T, 3) by how much an ankle is moved: to one place while it stands, evenly in between."""
-    moved, known = np.zeros_like(seen), np.zeros(len(seen), bool)
+def _anchored(seen: np.ndarray, stands: np.ndarray, level: float, rate: float) -> np.ndarray:
+    """(T, 3) by how much an ankle is moved: to one place while it stands, less and less after."""
+    moved = np.zeros_like(seen)
+    known = ~maximum_filter1d(stands, 2 * max(round(LEAVE * rate), 1) + 1, mode="nearest")
     for start, stop in stretches(stands):
         anchor = np.append(np.median(seen[start:stop, :2], axis=0), level)
         moved[start:stop], known[start:stop] = anchor - seen[start:stop], True

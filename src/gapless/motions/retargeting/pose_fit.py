@@ -15,11 +15,11 @@ from gapless.robots import Robot
 from gapless.robots.build import HOME, compile_spec
 from gapless.robots.joints import TrackingPoint
 
-POSTURE = 0.003
+POSTURE = 0.002
 """Weight of the default pose, m/rad: it decides what keypoints leave open."""
-CALM = 0.003
+CALM = 0.002
 """Weight of the pose before, m/rad: what keypoints hardly decide does not wander."""
-ROOM = 0.01
+ROOM = 0.005
 """Share of each joint's range that stays unused at either end."""
 FASTEST = 0.9
 """Share of each joint's speed limit that is used."""

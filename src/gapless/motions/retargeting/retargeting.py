@@ -10,10 +10,13 @@ import numpy as np
 
 from gapless.errors import DataError
 from gapless.motions.motion import Motion
+from gapless.motions.retargeting import foot_repairs as feet
+from gapless.motions.retargeting.body_fit import BodyFit
 from gapless.motions.retargeting.correspondences import Correspondences
 from gapless.motions.retargeting.difficulty import rate_difficulty
 from gapless.motions.retargeting.person import SIDES, Person
 from gapless.motions.retargeting.person_files import read_person
+from gapless.motions.retargeting.pose_fit import FittedPoses, PoseTargets
 from gapless.motions.retargeting.retargeted import Retargeted
 from gapless.motions.retargeting.shape_fit import ShapeFit, fit_shape
 from gapless.motions.retargeting.stances import find_standing
@@ -76,8 +79,6 @@ def retarget(
 def _retargeted(
     person: Person, robot: Robot, points: Correspondences, repair: bool, watch: Watch | None
 ) -> Retargeted:
-    from gapless.motions.retargeting.body_fit import BodyFit
-
     home = Kinematics.of(robot).points(
         robot.joints.default, points=list(points.points.values())
     )[0]
@@ -100,10 +101,12 @@ def _retargeted(
     )
 
 
-def _fitted(fit, robot, level, repair, watch):  # noqa: ANN001, ANN202
-    from gapless.motions.retargeting import foot_repairs as feet
+def _fitted(
+    fit: BodyFit, robot: Robot, level: float, repair: bool, watch: Watch | None
+) -> tuple[FittedPoses, FittedPoses]:
+    """Poses without and with repaired feet."""
 
-    def follow(targets, stage):  # noqa: ANN001, ANN202
+    def follow(targets: PoseTargets, stage: str) -> FittedPoses:
         return fit.follow(targets, ProgressReporter(watch, stage, len(targets)))
 
     first = follow(fit.targets, "fitting poses")
@@ -114,18 +117,17 @@ def _fitted(fit, robot, level, repair, watch):  # noqa: ANN001, ANN202
     targets = feet.planted(fit, first, stands, level, turns)
     last = follow(targets, "planting feet")
     low = feet.too_low(robot, last, stands, fit.person.rate)
-    if low.max() > 0:
-        last = follow(feet.lifted(fit, targets, low), "lifting feet")
+    last = follow(feet.lifted(fit, targets, last, low), "lifting feet")
     return first, feet.raised(last, feet.depths(robot, last), fit.person.rate)
 
 
-def _errors(fit, poses) -> dict[str, float]:  # noqa: ANN001
+def _errors(fit: BodyFit, poses: FittedPoses) -> dict[str, float]:
     away = np.linalg.norm(fit.places(poses) - fit.targets.places, axis=-1).mean(axis=0)
     pairs = zip(fit.keys, away, strict=True)
     return {key: float(error) for key, error in pairs if not key.endswith("toe")}
 
 
-def _motion(poses, person: Person, robot: Robot) -> Motion:  # noqa: ANN001
+def _motion(poses: FittedPoses, person: Person, robot: Robot) -> Motion:
     places = {key: person.positions[:, k] for k, key in enumerate(person.keypoints)}
     return Motion(
         person.name,

@@ -6,7 +6,7 @@ import numpy as np
 
 from gapless.motions.retargeting.person import SIDES, Person
 
-LOW, SLOW = 0.04, 0.15
+LOW, SLOW = 0.04, 0.1
 """A foot stands where its ankle is at most so far above where it stands, m, and so slow, m/s."""
 SHORTEST = 0.1
 """Seconds below which a foot does not stand, or does not leave the floor."""
