@@ -71,7 +71,9 @@ def main() -> None:
     args = parser.parse_args()
     robot = Robot.load(args.robot)
     rows = []
-    print("| motion | error, ours | ASAP's | sliding, ours | ASAP's | below floor, ours | ASAP's | |")
+    print(
+        "| motion | error, ours | ASAP's | sliding, ours | ASAP's | below floor, ours | ASAP's | |"
+    )
     print("|---|---|---|---|---|---|---|---|")
     for path in sorted(p for folder in args.folders for p in folder.glob("*.pkl")):
         rows.append(found := row(path, robot))

@@ -58,9 +58,7 @@ class BodyFit:
         quat = self.kinematics.link_poses(self._robot.joints.default)[1][0]
         return np.stack([quat[self.kinematics.links.index(link)] for link in self.links[-2:]])
 
-    def follow(
-        self, targets: PoseTargets, reporter: ProgressReporter | None = None
-    ) -> FittedPoses:
+    def follow(self, targets: PoseTargets, reporter: ProgressReporter | None = None) -> FittedPoses:
         """Poses of the robot for all frames."""
         return self._fit.follow(targets, self.person.rate, self._start(targets.places), reporter)
 

@@ -66,18 +66,22 @@ def planted(
     return PoseTargets(places, weights, wanted, turn_weights)
 
 
-def lifted(
-    fit: BodyFit, targets: PoseTargets, poses: FittedPoses, low: np.ndarray
-) -> PoseTargets:
-    """The same with feet asked for higher where they are (T, 2) too low in these poses."""
+def lifted(fit: BodyFit, targets: PoseTargets, poses: FittedPoses, low: np.ndarray) -> PoseTargets:
+    """The same with feet asked for higher, and flatter, where they are (T, 2) too low in poses."""
     places = targets.places.copy()
+    turns, turn_weights = targets.turns.copy(), targets.turn_weights.copy()
+    seen = fit.foot_turns(poses)
     for k, side in enumerate(SIDES):
-        up = _hull(low[:, k], fit.person.rate)
+        up, link = _hull(low[:, k], fit.person.rate), len(fit.links) - 2 + k
         for part in ("ankle", "toe"):
             if f"{side}_{part}" in fit.keys:
                 places[:, fit.keys.index(f"{side}_{part}"), 2] += up
+        flat = _flat_turns(seen[:, k], np.zeros(len(up), bool), fit.flat[k])
+        wanted = FLAT * np.clip(up / SWING, 0.0, 1.0)
+        more = wanted > turn_weights[:, link]
+        turns[more, link], turn_weights[more, link] = flat[more], wanted[more]
     weights = _reweighted(fit, targets, fit.places(poses))
-    return replace(targets, places=places, weights=weights)
+    return PoseTargets(places, weights, turns, turn_weights)
 
 
 def raised(poses: FittedPoses, deep: np.ndarray, rate: float) -> FittedPoses:

@@ -27,6 +27,9 @@ from gapless.robots.kinematics import Kinematics
 
 SHORTEST = 0.3
 """Seconds below which there is nothing to retarget."""
+LIFTS, DEEP = 4, 0.004
+"""How often feet are lifted at most, and the depth below the floor that ends it, m: what is left
+lifts the whole robot."""
 
 
 def retarget(
@@ -79,9 +82,7 @@ def retarget(
 def _retargeted(
     person: Person, robot: Robot, points: Correspondences, repair: bool, watch: Watch | None
 ) -> Retargeted:
-    home = Kinematics.of(robot).points(
-        robot.joints.default, points=list(points.points.values())
-    )[0]
+    home = Kinematics.of(robot).points(robot.joints.default, points=list(points.points.values()))[0]
     standing = dict(zip(points.points, home, strict=True))
     shape = fit_shape(person, standing)
     fit = BodyFit(robot, points, shape.person)
@@ -116,8 +117,12 @@ def _fitted(
     turns = fit.foot_turns(first)
     targets = feet.planted(fit, first, stands, level, turns)
     last = follow(targets, "planting feet")
-    low = feet.too_low(robot, last, stands, fit.person.rate)
-    last = follow(feet.lifted(fit, targets, last, low), "lifting feet")
+    for _ in range(LIFTS):
+        low = feet.too_low(robot, last, stands, fit.person.rate)
+        targets = feet.lifted(fit, targets, last, low)
+        last = follow(targets, "lifting feet")
+        if feet.depths(robot, last).max() < DEEP:
+            break
     return first, feet.raised(last, feet.depths(robot, last), fit.person.rate)
 
 
