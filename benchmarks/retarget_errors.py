@@ -38,7 +38,7 @@ def asap_error(motion: Motion, robot: Robot, path: Path, keys: list[str]) -> flo
         points=[points[key] for key in keys],
     )
     away = seen - person.positions[:, person.columns(keys)]
-    return min(float(np.linalg.norm(away + [0, 0, z], axis=-1).mean()) for z in HEIGHTS)
+    return min(float(np.linalg.norm(away + np.array([0, 0, z]), axis=-1).mean()) for z in HEIGHTS)
 
 
 def figures(checked: Trackability) -> dict[str, float]:

@@ -48,9 +48,9 @@ class Motion:
     person: dict[str, np.ndarray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for field in ("q", "base_pos", "base_quat_wxyz"):
-            if getattr(self, field) is not None:
-                object.__setattr__(self, field, np.array(getattr(self, field), float))
+        for name in ("q", "base_pos", "base_quat_wxyz"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, np.array(getattr(self, name), float))
         problems = list(self._problems())
         if problems:
             raise DataError(f"motion {self.name!r}: " + "; ".join(problems))
@@ -64,17 +64,17 @@ class Motion:
             yield "a joint is named twice"
         if len(self.q) < 2:
             yield f"it has {len(self.q)} samples, at least two are needed"
-        for field, width in expected.items():
-            array = getattr(self, field)
+        for part, width in expected.items():
+            array = getattr(self, part)
             if array is None:
                 continue
             if array.shape != (len(self.q), width):
-                yield f"{field} has shape {array.shape}, expected {(len(self.q), width)}"
+                yield f"{part} has shape {array.shape}, expected {(len(self.q), width)}"
             elif not np.isfinite(array).all():
                 row, column = np.argwhere(~np.isfinite(array))[0]
-                where = f"{field} of {self.joints[column]!r}" if field == "q" else field
+                where = f"{part} of {self.joints[column]!r}" if part == "q" else part
                 yield f"{where} is not finite at {self._moment(row)}"
-            elif field == "base_quat_wxyz":
+            elif part == "base_quat_wxyz":
                 yield from self._turn_problems(np.linalg.norm(array, axis=1))
         for keypoint, place in self.person.items():
             if np.shape(place) != (len(self.q), 3) or not np.isfinite(place).all():

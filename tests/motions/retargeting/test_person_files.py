@@ -71,7 +71,7 @@ def test_a_bvh_has_the_robots_keypoints(robot: Robot, bvh: str, tmp_path: Path) 
         ("MOTION", "", FormatError, "HIERARCHY and MOTION were expected"),
         ("JOINT Spine2\n{", "JOINT Spine2\n", FormatError, "hierarchy of the BVH cannot be read"),
         ("Xposition Yp", "Xposition Qp", FormatError, "'Qposition' is no channel"),
-        (r" \S+\n$", "\n", FormatError, "frame 30 has 83 numbers, the skeleton 84"),
+        (r" \S+\n$", "\n", FormatError, "frame 30 has 89 numbers, the skeleton 90"),
     ],
 )
 def test_a_bad_bvh_is_named(
@@ -142,7 +142,7 @@ def test_long_gaps_are_refused_with_their_times(
     with pytest.raises(DataError, match=r"1\.00 to 1\.50 s.*--start"):
         read_person(path)
     assert len(read_person(path, stop=0.9)) == 28
-    with pytest.raises(DataError, match="lasts 2.00 s"):
+    with pytest.raises(DataError, match=r"lasts 2\.00 s"):
         read_person(path, start=3.0)
 
 
@@ -159,7 +159,7 @@ def test_arrays_that_are_no_person(tmp_path: Path, places: dict[str, np.ndarray]
         np.savez(tmp_path / "a.npz", **arrays)  # type: ignore[arg-type]
         with pytest.raises(error, match=told):
             read_person(tmp_path / "a.npz")
-    with pytest.raises(FormatError, match="no person's motion. Known are"):
+    with pytest.raises(FormatError, match=r"no person's motion\. Known are"):
         (tmp_path / "a.fbx").write_text("")
         read_person(tmp_path / "a.fbx")
     with pytest.raises(FormatError, match="does not exist"):

@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from gapless.motions.retargeting.correspondences import Correspondences
 from gapless.motions.retargeting.person import SIDES, Person
-from gapless.motions.retargeting.pose_fit import FittedPoses, PoseFit, PoseTargets
+from gapless.motions.retargeting.pose_fit import DAMPING, FittedPoses, PoseFit, PoseTargets
 from gapless.motions.retargeting.shape_fit import FOOT, flat_foot_angle
 from gapless.progress import ProgressReporter
 from gapless.robots import Robot
@@ -22,6 +22,9 @@ WEIGHTS = {"ankle": 2.5, "toe": 0.3}
 """Weights of places; others count 1 at first, and then by how near they can come."""
 TURN_WEIGHT = 0.15
 """Of the turn of a bone, m/rad: half the length of a limb."""
+RESTING = 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003
+"""Weights of the default pose in the rest pose, one after the other, m/rad: a straight arm may be
+turned about itself, and shall not be by the way that led to it."""
 UPRIGHT = 0.7
 """A rest pose stands if its shoulders are this share of leg and trunk above its ankles."""
 
@@ -123,7 +126,11 @@ class BodyFit:
         none = np.zeros((1, len(self.links)))
         turns = np.tile([1.0, 0.0, 0.0, 0.0], (1, len(self.links), 1))
         asked = PoseTargets(places, np.ones(places.shape[:2]), turns, none)
-        return self._fit.follow(asked, 1.0, self._start(places))
+        found = self._start(places)
+        for posture in RESTING:
+            damping = min(DAMPING, 3 * posture**2)  # else nothing comes of so light a weight
+            found = self._fit.follow(asked, 1.0, found, posture=posture, damping=damping)
+        return found
 
     def _start(self, places: np.ndarray) -> FittedPoses:
         """The default pose, where the person is and as it faces in the first frame."""

@@ -158,8 +158,10 @@ def _skeleton(words: list[str], path: Path) -> tuple[BvhJoint, ...]:
                 last, at = len(joints) - 1, at + 2
             elif word == "End":
                 last, at = -2, at + 2
-            elif word in "{}":
-                open_ = [*open_, last] if word == "{" else open_[:-1]
+            elif word == "{":
+                open_, at = [*open_, last], at + 1
+            elif word == "}":
+                open_.pop()
                 at += 1
             elif word == "OFFSET":
                 offset = tuple(float(v) for v in words[at + 1 : at + 4])
@@ -176,7 +178,10 @@ def _skeleton(words: list[str], path: Path) -> tuple[BvhJoint, ...]:
         if open_ or not joints:
             raise ValueError("a brace is not closed" if open_ else "there is no joint")
     except (ValueError, IndexError) as error:
-        raise FormatError(f"{path}: the hierarchy of the BVH cannot be read: {error}") from None
+        near = " ".join(words[max(at - 3, 0) : at + 2])
+        raise FormatError(
+            f"{path}: the hierarchy of the BVH cannot be read near {near!r}: {error}"
+        ) from None
     return tuple(joints)
 
 

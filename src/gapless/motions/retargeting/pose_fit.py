@@ -84,7 +84,7 @@ class PoseFit:
         self._model.jnt_limited[self._hinges] = 1
         self._home = self._model.key(HOME).qpos.copy()
         self._task = KeypointTask(self._model, points, links)
-        self._posture, self._calm = (mink.PostureTask(self._model, c) for c in (POSTURE, CALM))
+        self._calm = mink.PostureTask(self._model, CALM)
         self._limit = mink.ConfigurationLimit(self._model)
         self._configuration = mink.Configuration(self._model, self._home)
         self._base = self._model.jnt_qposadr[self._model.body(robot.root).jntadr[0]]
@@ -95,6 +95,8 @@ class PoseFit:
         rate: float,
         start: FittedPoses,
         reporter: ProgressReporter | None = None,
+        posture: float = POSTURE,
+        damping: float = DAMPING,
     ) -> FittedPoses:
         """Poses of all frames, each found from the one before.
 
@@ -103,15 +105,20 @@ class PoseFit:
             rate: frames per second, for the joints' speeds.
             start: the pose from which the first is searched, one frame.
             reporter: told how far it is.
+            posture: weight of the default pose, m/rad.
+            damping: what keeps iterations small, m²/rad².
         """
+        import mink
+
         self._configuration.update(self._full(start))
+        self._posture = mink.PostureTask(self._model, posture)
         self._posture.set_target(self._home)
         step = FASTEST * np.where(self._speed > 0, self._speed, np.inf) / rate
         found = np.empty((len(targets), self._model.nq))
         for t in range(len(targets)):
             self._allow(None if t == 0 else found[t - 1], step)
             self._ask(targets, t)
-            found[t] = self._solve(FIRST_STEPS if t == 0 else STEPS)
+            found[t] = self._solve(*((FIRST_STEPS, 1e-5) if t == 0 else (STEPS, SETTLED)), damping)
             if reporter is not None:
                 reporter.tell(t + 1)
         base = found[:, self._base : self._base + 7]
@@ -140,16 +147,16 @@ class PoseFit:
         self._task.turns, self._task.turn_weights = targets.turns[t], targets.turn_weights[t]
         self._calm.set_target(self._configuration.q)
 
-    def _solve(self, steps: int) -> np.ndarray:
+    def _solve(self, steps: int, settled: float, damping: float) -> np.ndarray:
         import mink
 
         tasks = [self._task, self._posture, self._calm]
         for _ in range(steps):
             move = mink.solve_ik(
-                self._configuration, tasks, 1.0, "daqp", DAMPING, limits=[self._limit]
+                self._configuration, tasks, 1.0, "daqp", damping, limits=[self._limit]
             )
             move *= min(1.0, LONGEST / max(np.abs(move).max(), 1e-9))
             self._configuration.integrate_inplace(move, 1.0)
-            if np.abs(move).max() < SETTLED:
+            if np.abs(move).max() < settled:
                 break
         return self._configuration.q.copy()

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from gapless.errors import DataError
 from gapless.motions.retargeting.person import OPTIONAL, REQUIRED
 
-SMPL = tuple(
-    "pelvis l_hip r_hip spine1 l_knee r_knee spine2 l_ankle r_ankle spine3 l_foot r_foot neck "
-    "l_collar r_collar head l_shoulder r_shoulder l_elbow r_elbow l_wrist r_wrist l_hand "
-    "r_hand".split()
+SMPL = (
+    *("pelvis", "l_hip", "r_hip", "spine1", "l_knee", "r_knee", "spine2", "l_ankle", "r_ankle"),
+    *("spine3", "l_foot", "r_foot", "neck", "l_collar", "r_collar", "head", "l_shoulder"),
+    *("r_shoulder", "l_elbow", "r_elbow", "l_wrist", "r_wrist", "l_hand", "r_hand"),
 )
 """Order of the 24 joints of SMPL; files with 22 end at the wrists."""
 MIDDLE: dict[str, tuple[str, ...]] = {

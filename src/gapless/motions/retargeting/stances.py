@@ -38,6 +38,6 @@ def _steady(stands: np.ndarray, rate: float, of: bool) -> np.ndarray:
     """Stretches of a value that are too short become the other."""
     found = stands.copy()
     for start, stop in stretches(stands == of):
-        if stop - start < SHORTEST * rate and 0 < start and stop < len(stands):
+        if stop - start < SHORTEST * rate and start > 0 and stop < len(stands):
             found[start:stop] = not of
     return found
