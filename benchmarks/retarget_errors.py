@@ -3,7 +3,7 @@
     python benchmarks/retarget_errors.py FOLDER ...
 
 A folder holds ASAP's pickles, which have the person (smpl_joints) and the robot (dof). Both robots
-are compared with the same person on the same keypoints. People in these files float 3 to 8 cm
+are compared with the same person on the same keypoints. People in these files float 2 to 8 cm
 above the floor, each by its own amount, so a robot on its floor is compared with a person who was
 moved up or down as a whole; ASAP's robots, which float along, at the height that suits them best.
 """

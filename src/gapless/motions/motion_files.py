@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -49,7 +50,7 @@ def from_arrays(path: Path, arrays: dict[str, np.ndarray]) -> Motion:
         raise FormatError(f"{path} lacks {missing}; it has {sorted(arrays)}. Is it a saved motion?")
     joints = tuple(str(name) for name in np.atleast_1d(arrays["joints"]))
     q = matrix(arrays["q"], f"{path}: q", columns=len(joints))
-    base = {
+    base: dict[str, Any] = {
         key: matrix(arrays[key], f"{path}: {key}", len(q), len(columns))
         for key, columns in BASE_COLUMNS.items()
         if key in arrays
@@ -117,7 +118,7 @@ def _from_csv(path: Path) -> Motion:
     columns = {name: numbers(table.column(name), f"{path}: column {name!r}") for name in names}
     extra = {c for group in BASE_COLUMNS.values() for c in group}
     joints = tuple(name for name in names[1:] if name not in extra)
-    base = {
+    base: dict[str, Any] = {
         key: np.column_stack([columns[c] for c in _complete(group, names, path)])
         for key, group in BASE_COLUMNS.items()
         if set(group) & set(names)

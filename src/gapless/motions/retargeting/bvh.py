@@ -57,7 +57,7 @@ class Bvh:
 
     def poses(self) -> tuple[np.ndarray, np.ndarray]:
         """Positions (T, J, 3) and turns (T, J, 3, 3) of all joints; NaN where a frame has one."""
-        known = np.isfinite(self.values).all(axis=1)
+        known = np.asarray(np.isfinite(self.values).all(axis=1))
         values = np.where(known[:, None], self.values, 0.0)
         places = np.empty((len(values), len(self.joints), 3))
         turns = np.empty((len(values), len(self.joints), 3, 3))

@@ -154,7 +154,7 @@ class _Try:
         share = (place - left)[None, :, None]
         return (1 - share) * knots[:, left] + share * knots[:, left + 1]
 
-    def _costs(self, played: Any, asked: State) -> np.ndarray:
+    def _costs(self, played: Any, asked: Any) -> np.ndarray:
         """(n,) how far robots are from what is asked; a broken simulation is never chosen."""
         joints = np.square(played.q[:, 1:] - asked.q).mean(axis=(1, 2))
         base = np.square(played.base_pos[:, 1:] - asked.base_pos).sum(axis=2).mean(axis=1)

@@ -135,7 +135,8 @@ def _hull(values: np.ndarray, rate: float) -> np.ndarray:
 def _anchored(seen: np.ndarray, stands: np.ndarray, level: float, rate: float) -> np.ndarray:
     """(T, 3) by how much an ankle is moved: to one place while it stands, less and less after."""
     moved = np.zeros_like(seen)
-    known = ~maximum_filter1d(stands, 2 * max(round(LEAVE * rate), 1) + 1, mode="nearest")
+    width = 2 * max(round(LEAVE * rate), 1) + 1
+    known = np.equal(maximum_filter1d(stands, width, mode="nearest"), False)
     for start, stop in stretches(stands):
         anchor = np.append(np.median(seen[start:stop, :2], axis=0), level)
         moved[start:stop], known[start:stop] = anchor - seen[start:stop], True

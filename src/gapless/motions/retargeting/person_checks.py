@@ -33,7 +33,7 @@ def checked_person(
 
 def _without_gaps(person: Person) -> Person:
     """Short gaps bridged, ends without data cut; longer ones are refused."""
-    known = np.isfinite(person.positions).all(axis=(1, 2))
+    known = np.asarray(np.isfinite(person.positions).all(axis=(1, 2)))
     if known.sum() < 2:
         raise DataError(f"{person.source}: no two frames have all keypoints as numbers")
     first, last = np.flatnonzero(known)[[0, -1]]
