@@ -25,7 +25,7 @@ from gapless.worlds import MujocoWorld, State
 
 AHEAD, DONE, KNOTS = 0.4, 0.1, 4
 """Seconds that are simulated ahead and then done, and corrections that a stretch ahead has."""
-SAMPLES, ELITE, ROUNDS, SIZE = 48, 6, 3, 0.12
+SAMPLES, ELITE, ROUNDS, SIZE = 64, 8, 3, 0.06
 """Sampled corrections, how many of the best are averaged, how often, and their deviation, rad."""
 KEPT = 0.06
 """Mean distance of the bodies from the motion, m, up to which it is kept as it is."""
@@ -33,6 +33,9 @@ LOW, TILTED = 0.3, 1.0
 """A base so far below the motion's, m, or turned so far from it, rad, has fallen."""
 STEP = 0.005
 """Longest physics step, s."""
+FULL, DAMPED = 0.3, 0.04
+"""Error at which drives give all their torque, rad, and their damping over stiffness, s. A policy
+may command any target, so torque limits bind it, not gains."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +108,7 @@ class _Try:
     """One robot that is led through a motion by sampled corrections."""
 
     def __init__(self, robot: Robot, frames: MotionFrames, seed: int) -> None:
-        self._world = MujocoWorld(robot.with_simple_feet(), frames.rate, physics_step=STEP)
+        self._world = MujocoWorld(_strong(robot), frames.rate, physics_step=STEP)
         self._frames, self._rng = frames, np.random.default_rng(seed)
         self._ahead, self._done = (max(round(s * frames.rate), 1) for s in (AHEAD, DONE))
         self._mean = np.zeros((KNOTS, len(robot.joints)))
@@ -168,6 +171,15 @@ class _Try:
         low = asked.base_pos[0, 2] - state.base_pos[0, 2] > LOW  # type: ignore[index]
         turned = angle_between(state.base_quat_wxyz, asked.base_quat_wxyz)[0] > TILTED  # type: ignore[arg-type]
         return bool(low or turned or not np.isfinite(state.q).all())
+
+
+def _strong(robot: Robot) -> Robot:
+    """The robot with drives that use their torque, on feet of few contacts."""
+    joints = robot.joints
+    known = np.isfinite(joints.effort) & (joints.effort > 0)
+    kp = np.where(known, np.maximum(joints.kp, joints.effort / FULL), joints.kp)
+    kd = np.where(known, np.maximum(joints.kd, DAMPED * kp), joints.kd)
+    return robot.with_joints(kp=kp, kd=kd).with_simple_feet()
 
 
 def _start(state: State) -> State:
