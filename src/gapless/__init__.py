@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gapless.identification import identify as identify
     from gapless.measurement import Gap as Gap
     from gapless.measurement import measure as measure
+    from gapless.motions import retarget as retarget
     from gapless.policies import Policy as Policy
     from gapless.recordings import Conditions as Conditions
     from gapless.recordings import Dataset as Dataset
@@ -68,6 +69,7 @@ _HOME = {
     "HiddenWorld": "worlds",
     "Gap": "measurement",
     "measure": "measurement",
+    "retarget": "motions",
     "Policy": "policies",
     "Calibration": "identification",
     "identify": "identification",

@@ -91,6 +91,8 @@ ONLY_PARSED = {
     "gapless evaluate squat": "the policy is made by that command",
     "gapless finetune": "closing a robot on its feet takes minutes; tests/tracking tunes",
     "gapless loop": "the same; tests/tracking/test_policy_loop.py runs a small one",
+    "gapless retarget": "the file is a person's; tests/motions/retargeting runs it",
+    "gapless motion check dance.npz": "made by that command; tests/cli/test_retarget_command.py",
     "gapless view": "serves until it is stopped; tests/browser opens it",
 }
 """Beginning of a command that is not run -> why."""

@@ -30,6 +30,7 @@ VERBS = {
     "finetune": "tune such a policy in the corrected simulator of a run",
     "loop": "train, record, close, fine-tune and evaluate, in one go",
     "motion": "make, check and save a motion",
+    "retarget": "turn a person's motion (BVH, SMPL joints) into one of a robot",
     "collect": "record motions on hidden robots, each paired with its simulated replica",
     "demo": "record a perturbed robot, measure it, write tables and pictures",
 }

@@ -25,7 +25,7 @@ class View:
 
     folder: Annotated[Path, tyro.conf.Positional]
     """Folder of a dataset (gapless import, gapless collect), of a run (gapless close) or of a
-    policy loop (gapless loop)."""
+    policy loop (gapless loop); or a motion file, with --robot."""
     robot: str | None = None
     """Built-in robot or path of an .xml, .urdf or .toml; the folder's own by default."""
     mount: str | None = None
@@ -63,6 +63,8 @@ def source_of(folder: Path, robot: str | None, mount: str | None) -> Source:
     from gapless.reports.viewer_sources import DatasetSource, LoopSource, RunSource
     from gapless.tracking.loop_folder import LoopFolder
 
+    if folder.is_file():
+        return _motions(folder, robot, mount)
     if LoopFolder.is_at(folder):
         loop = LoopFolder.open(folder)
         return LoopSource(loop, _other(loop.first_run, robot, mount) if robot or mount else None)
@@ -74,8 +76,19 @@ def source_of(folder: Path, robot: str | None, mount: str | None) -> Source:
         return DatasetSource(dataset, robot_of(dataset, robot, mount))
     raise FormatError(
         f"{folder} is neither a dataset (gapless import, gapless collect) nor a run (gapless "
-        "close) nor a loop (gapless loop); give the folder of one"
+        "close) nor a loop (gapless loop); give the folder of one, or a motion file"
     )
+
+
+def _motions(file: Path, robot: str | None, mount: str | None) -> Source:
+    """The motions of a file; it does not say whose they are."""
+    from gapless.motions import read_motions
+    from gapless.reports.motion_source import MotionSource
+
+    if robot is None:
+        raise FormatError(f"{file} does not say its robot: gapless view {file} --robot g1")
+    loaded = Robot.load(robot, mount=mount)
+    return MotionSource(read_motions(file, loaded), loaded)
 
 
 def _other(opened: Run, robot: str | None, mount: str | None) -> Robot:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -58,6 +58,7 @@ class SideBySide:
         horizon: seconds after which the replays start anew from the recording, or "full".
         target: (T, J) commands, rad.
         tracks: "real" first, then one for each simulator.
+        person: keypoint -> (T, 3) of the person whose motion it is, m; not stored in files.
     """
 
     name: str
@@ -68,6 +69,7 @@ class SideBySide:
     horizon: Horizon
     target: np.ndarray
     tracks: dict[str, Track]
+    person: dict[str, np.ndarray] = field(default_factory=dict)
 
     @property
     def time(self) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +35,7 @@ class Motion:
         base_pos: (T, 3) root position in the world, m; None where the motion says nothing of it.
         base_quat_wxyz: (T, 4) root orientation.
         source: the file or the function with its options, for people.
+        person: keypoint -> (T, 3) where the person was whose motion it is, m; empty for others.
     """
 
     name: str
@@ -44,11 +45,12 @@ class Motion:
     base_pos: np.ndarray | None = None
     base_quat_wxyz: np.ndarray | None = None
     source: str = ""
+    person: dict[str, np.ndarray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for field in ("q", "base_pos", "base_quat_wxyz"):
-            if getattr(self, field) is not None:
-                object.__setattr__(self, field, np.array(getattr(self, field), float))
+        for name in ("q", "base_pos", "base_quat_wxyz"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, np.array(getattr(self, name), float))
         problems = list(self._problems())
         if problems:
             raise DataError(f"motion {self.name!r}: " + "; ".join(problems))
@@ -62,18 +64,21 @@ class Motion:
             yield "a joint is named twice"
         if len(self.q) < 2:
             yield f"it has {len(self.q)} samples, at least two are needed"
-        for field, width in expected.items():
-            array = getattr(self, field)
+        for part, width in expected.items():
+            array = getattr(self, part)
             if array is None:
                 continue
             if array.shape != (len(self.q), width):
-                yield f"{field} has shape {array.shape}, expected {(len(self.q), width)}"
+                yield f"{part} has shape {array.shape}, expected {(len(self.q), width)}"
             elif not np.isfinite(array).all():
                 row, column = np.argwhere(~np.isfinite(array))[0]
-                where = f"{field} of {self.joints[column]!r}" if field == "q" else field
+                where = f"{part} of {self.joints[column]!r}" if part == "q" else part
                 yield f"{where} is not finite at {self._moment(row)}"
-            elif field == "base_quat_wxyz":
+            elif part == "base_quat_wxyz":
                 yield from self._turn_problems(np.linalg.norm(array, axis=1))
+        for keypoint, place in self.person.items():
+            if np.shape(place) != (len(self.q), 3) or not np.isfinite(place).all():
+                yield f"person: {keypoint} has shape {np.shape(place)}, expected numbers (T, 3)"
 
     def _turn_problems(self, norms: np.ndarray) -> Iterator[str]:
         wrong = np.flatnonzero(np.abs(norms - 1) > UNIT)
@@ -133,6 +138,7 @@ class Motion:
             q=PchipInterpolator(time, self.q)(at),
             base_pos=None if base is None else PchipInterpolator(time, base)(at),
             base_quat_wxyz=None if quat is None else _turned(time, quat, at),
+            person={key: PchipInterpolator(time, p)(at) for key, p in self.person.items()},
         )
 
     def with_lead_in(self, robot: Robot, seconds: float = 2.0) -> Motion:
@@ -158,10 +164,14 @@ class Motion:
             q=np.concatenate([start, motion.q, back]),
             base_pos=held(self.base_pos),
             base_quat_wxyz=held(self.base_quat_wxyz),
+            person={key: place for key, p in self.person.items() if (place := held(p)) is not None},
         )
 
     def save(self, path: str | Path) -> Path:
-        """Write a .npz (arrays, no Python objects), or a .csv with a header; complete or absent."""
+        """Write a .npz (arrays, no Python objects), or a .csv with a header; complete or absent.
+
+        A .csv has no place for the person.
+        """
         from gapless.motions.motion_files import save
 
         return save(self, Path(path))

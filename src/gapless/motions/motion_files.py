@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,8 @@ BASE_COLUMNS = {
 }
 """Columns of a .csv beside `time` and the joints, where the motion has a base."""
 SUFFIXES = (".npz", ".csv")
+PERSON = "person_keypoints", "person_places"
+"""Arrays of a .npz: names, and (T, K, 3) places of the person that a motion was taken from."""
 
 
 def save(motion: Motion, path: Path) -> Path:
@@ -47,7 +50,7 @@ def from_arrays(path: Path, arrays: dict[str, np.ndarray]) -> Motion:
         raise FormatError(f"{path} lacks {missing}; it has {sorted(arrays)}. Is it a saved motion?")
     joints = tuple(str(name) for name in np.atleast_1d(arrays["joints"]))
     q = matrix(arrays["q"], f"{path}: q", columns=len(joints))
-    base = {
+    base: dict[str, Any] = {
         key: matrix(arrays[key], f"{path}: {key}", len(q), len(columns))
         for key, columns in BASE_COLUMNS.items()
         if key in arrays
@@ -56,7 +59,17 @@ def from_arrays(path: Path, arrays: dict[str, np.ndarray]) -> Motion:
     name, source = (
         str(arrays.get(key, text)) for key, text in (("name", path.stem), ("source", ""))
     )
-    return Motion(name, joints, rate, q, **base, source=source)
+    return Motion(name, joints, rate, q, **base, source=source, person=_person(path, arrays))
+
+
+def _person(path: Path, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Keypoints of the person, where the motion was retargeted."""
+    if PERSON[0] not in arrays:
+        return {}
+    names, places = np.atleast_1d(arrays[PERSON[0]]), arrays.get(PERSON[1], np.zeros(0))
+    if places.ndim != 3 or places.shape[1:] != (len(names), 3):
+        raise FormatError(f"{path}: {PERSON[1]} has shape {places.shape}, expected (T, K, 3)")
+    return {str(name): np.asarray(places[:, k], float) for k, name in enumerate(names)}
 
 
 def is_header(cells: list[str]) -> bool:
@@ -79,6 +92,9 @@ def _base(motion: Motion) -> dict[str, np.ndarray]:
 def _npz(motion: Motion) -> bytes:
     buffer = io.BytesIO()
     facts = {k: np.array(getattr(motion, k)) for k in ("name", "joints", "rate", "q", "source")}
+    if motion.person:
+        facts[PERSON[0]] = np.array(list(motion.person))
+        facts[PERSON[1]] = np.stack(list(motion.person.values()), axis=1).astype(np.float32)
     np.savez_compressed(buffer, allow_pickle=False, **facts, **_base(motion))
     return buffer.getvalue()
 
@@ -102,7 +118,7 @@ def _from_csv(path: Path) -> Motion:
     columns = {name: numbers(table.column(name), f"{path}: column {name!r}") for name in names}
     extra = {c for group in BASE_COLUMNS.values() for c in group}
     joints = tuple(name for name in names[1:] if name not in extra)
-    base = {
+    base: dict[str, Any] = {
         key: np.column_stack([columns[c] for c in _complete(group, names, path)])
         for key, group in BASE_COLUMNS.items()
         if set(group) & set(names)

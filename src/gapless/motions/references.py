@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import numpy as np
 
@@ -127,7 +127,7 @@ def _unique(motions: list[Motion]) -> list[Motion]:
 
 def _recorded(recording: Recording, source: Path) -> Motion:
     values = recording.q if recording.target is None else recording.target
-    base = {
+    base: dict[str, Any] = {
         name: recording.channels[name]
         for name in ("base_pos", "base_quat_wxyz")
         if name in recording.channels and np.isfinite(recording.channels[name]).all()
@@ -141,7 +141,7 @@ def _pickle(path: Path, told: _Told) -> list[Motion]:
     motions = []
     for log in importers.read("asap", path, options):
         values = {name: stream.values for name, stream in log.streams.items()}
-        base = {k: values[k] for k in ("base_pos", "base_quat_wxyz") if k in values}
+        base: dict[str, Any] = {k: values[k] for k in ("base_pos", "base_quat_wxyz") if k in values}
         time = log.streams["q"].time
         rate = round((len(time) - 1) / float(time[-1] - time[0]), 6)
         q = values.get("target", values["q"])
@@ -174,7 +174,7 @@ def _npz(path: Path, told: _Told) -> list[Motion]:
     q = matrix(arrays["joint_pos"], f"{path}: joint_pos")
     # The first body is the root; quaternions of these files are wxyz.
     keys = {"base_pos": ("body_pos_w", 3), "base_quat_wxyz": ("body_quat_w", 4)}
-    base = {
+    base: dict[str, Any] = {
         field: matrix(_root(arrays[key], f"{path}: {key}"), f"{path}: {key}", len(q), width)
         for field, (key, width) in keys.items()
         if key in arrays and np.ndim(arrays[key]) == 3

@@ -11,12 +11,10 @@ import numpy as np
 from gapless.errors import DataError
 from gapless.motions.motion import Motion
 from gapless.motions.motion_frames import MotionFrames
+from gapless.motions.soles import Soles, soles_of
 from gapless.motions.support import balance
 from gapless.printing import PrintsAsTables
 from gapless.robots import Robot
-from gapless.robots.kinematics import Kinematics
-from gapless.robots.rotations import conj, rotate
-from gapless.robots.support_shapes import floor_shapes
 
 NEAR = 0.02
 """A foot lower than this above the lowest place of the motion is on the floor, m."""
@@ -112,7 +110,7 @@ def check_trackability(motion: Motion, robot: Robot) -> Trackability:
     """
     frames = MotionFrames.of(motion, robot)
     found = [check(frames, robot) for check in _OF_JOINTS]
-    soles = _soles(frames, robot) if robot.mount == "free" else None
+    soles = soles_of(robot, frames.state) if robot.mount == "free" else None
     if soles is not None:
         found += [_penetration(frames, soles), _floating(frames, soles), _skating(frames, soles)]
         found += _balance(frames, robot)
@@ -175,46 +173,18 @@ def _cuts(frames: MotionFrames, robot: Robot) -> TrackabilityCheck:
 _OF_JOINTS: tuple[Callable[[MotionFrames, Robot], TrackabilityCheck], ...] = (_range, _speed, _cuts)
 
 
-@dataclass(frozen=True)
-class _Soles:
-    """(T, F) lowest point of each foot, its place, and the names of the feet."""
-
-    height: np.ndarray
-    place: np.ndarray
-    names: tuple[str, ...]
-
-
-def _soles(frames: MotionFrames, robot: Robot) -> _Soles | None:
-    """None where nothing of the robot touches the floor."""
-    kinematics, shapes = Kinematics.of(robot), floor_shapes(robot.model())
-    solid = dict.fromkeys(shape.link for shape in shapes)
-    links = [link for link in robot.link_groups.get("feet", ()) if link in solid] or list(solid)
-    if not links:
-        return None
-    state = frames.state
-    pos, quat = kinematics.link_poses(state.q, state.base_pos, state.base_quat_wxyz)
-    heights, places = [], []
-    for link in links:
-        k = kinematics.links.index(link)
-        down = rotate(conj(quat[:, k]), np.array([0.0, 0.0, -1.0]))
-        reach = np.max([s.reach(down) for s in shapes if s.link == link], axis=0)
-        heights.append(pos[:, k, 2] - reach)
-        places.append(pos[:, k, :2])
-    return _Soles(np.stack(heights, axis=1), np.stack(places, axis=1), tuple(links))
-
-
-def _penetration(frames: MotionFrames, soles: _Soles) -> TrackabilityCheck:
+def _penetration(frames: MotionFrames, soles: Soles) -> TrackabilityCheck:
     deep = np.maximum(-soles.height, 0.0)
     return _worst("feet below the floor", deep, 0.05, "m", frames, names=soles.names, fatal=True)
 
 
-def _floating(frames: MotionFrames, soles: _Soles) -> TrackabilityCheck:
+def _floating(frames: MotionFrames, soles: Soles) -> TrackabilityCheck:
     """How high the lower foot is where the motion is nearest to the floor; jumps are not meant."""
     usual = np.percentile(soles.height.min(axis=1), 25)
     return _worst("feet above the floor", np.full((1, 1), max(usual, 0.0)), 0.05, "m", frames)
 
 
-def _skating(frames: MotionFrames, soles: _Soles) -> TrackabilityCheck:
+def _skating(frames: MotionFrames, soles: Soles) -> TrackabilityCheck:
     speed = np.linalg.norm(np.gradient(soles.place, axis=0), axis=-1) * frames.rate
     on = soles.height < max(0.0, float(soles.height.min())) + NEAR
     slides = np.where(on, speed, 0.0)

@@ -13,6 +13,7 @@ from gapless.errors import GaplessError
 from gapless.measurement.side_by_side import REAL, SideBySide
 from gapless.reports.error_colours import scales_of, shade, worst_joint
 from gapless.reports.ghosts import ghosts_of, solid_of
+from gapless.reports.person_figure import PersonFigure
 from gapless.reports.rig import Poses, Rig
 from gapless.reports.robot_scene import BODY, Figure, colour_of
 from gapless.reports.scene_stage import SceneStage, frames_of
@@ -51,6 +52,7 @@ class Viewer:
             self.panel = Panel(self.server, source.names, source.tracks, source.robot.joints.names)
             self.panel.joint.value = worst_joint(self.clip, source.robot.joints.names)
             self._stage = SceneStage(self.server, self._rig, self.clip, FPS)
+            self._person = PersonFigure(self.server.scene)
             self._made: dict[tuple[str, int], Figure] = {}
             self._figures: dict[str, Figure] = {}
             self._take(self.clip, note)
@@ -131,6 +133,7 @@ class Viewer:
         self._scales = scales_of(clip)
         self._set_stage()
         self._figures |= {n: self._figure(n, k) for n, k in ghosts_of(clip.tracks).items()}
+        self._person.take(clip.person, self._frames)
         self._dress()
         self._show()
         self.panel.draw(clip, 0.0)
@@ -163,6 +166,7 @@ class Viewer:
     def _show(self) -> None:
         frame = self.frame
         self._stage.follow(frame)
+        self._person.pose(frame)
         for name, poses in self._poses.items():
             self._figures[name].pose(poses, frame)
         self._paint()
