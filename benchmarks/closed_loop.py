@@ -52,8 +52,9 @@ ROWS = (
 )
 NOISES = (0.025, 0.05, 0.1, 0.2, 0.4)
 """ASAP's, rad."""
-BESIDE = ("asap", "intervals", *(f"noise-{size:g}" for size in NOISES), *SWEPT, OUTSIDE)
+BESIDE = ("asap", "intervals", *(f"noise-{size:g}" for size in NOISES))
 """Rows that are made where they are asked for."""
+KNOWN = (*ROWS, *BESIDE, *SWEPT, OUTSIDE)
 VARIED = 8
 """Simulators within intervals."""
 FIRST_UNIT = 11
@@ -183,7 +184,7 @@ def study(args: argparse.Namespace) -> dict[str, Any]:
 def queued(args: argparse.Namespace) -> tuple[dict[str, Any], int]:
     """Every motion of a queue; what cannot be made is said, and the next is gone on with."""
     missed = 0
-    for entry in read_queue(args.queue, (*ROWS, *BESIDE)):
+    for entry in read_queue(args.queue, KNOWN):
         for row in entry.rows:
             try:
                 study(_asked(args, entry, row))
@@ -208,7 +209,7 @@ def _asked(args: argparse.Namespace, entry: QueuedMotion, row: str) -> argparse.
 def table(motion: str, rows: dict[str, dict[str, dict[str, float]]]) -> Table:
     """Rows by ASAP's columns, mean ± std over seeds."""
     shown = Table("tuned in", *SCORES, "seeds", title=f"{motion}: on the robot")
-    for row in (r for r in (*ROWS, *BESIDE) if r in rows):
+    for row in (r for r in KNOWN if r in rows):
         cells = list(rows[row].values())
         columns = [_spread([c[name] for c in cells]) for name in SCORES]
         shown.add_row(row, *columns, str(len(cells)))
@@ -232,7 +233,7 @@ def main() -> None:
     parser.add_argument("--recorded", help="motion whose takes `outside` is tuned by")
     parser.add_argument("--target", default="physx:hard")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--rows", nargs="+", choices=(*ROWS, *BESIDE), default=list(ROWS))
+    parser.add_argument("--rows", nargs="+", choices=KNOWN, default=list(ROWS))
     parser.add_argument("--samples", type=float, default=4e6, help="of a training")
     parser.add_argument("--tuning", type=float, default=1.2e6, help="samples of each tuning")
     parser.add_argument("--budget", type=float, default=600.0, help="seconds of PPO on a delta")

@@ -12,7 +12,7 @@ from closed_arm import closed_arm
 from finished_loop import finished_loop
 from gapless.cli.main import main
 from gapless.cli.stopping import Terminated
-from gapless.errors import MissingExtraError
+from gapless.errors import ArtifactError, MissingExtraError
 from gapless.robots import Robot
 from gapless.tracking.policy_loop import PolicyLoop
 from standing_motion import standing_motion
@@ -94,11 +94,13 @@ def test_restart_forgets_what_a_loop_made_and_nothing_else(
         folder.mkdir(parents=True)
     for file in ("summary.json", ".policy_1.progress.safetensors", "notes.txt"):
         (out / file).write_text("{}")
-    monkeypatch.setattr(PolicyLoop, "run", lambda loop: loop.path.mkdir())
-    with pytest.raises(FileExistsError):
-        main([*asked, "--restart"])
+
+    def no_more(_: PolicyLoop) -> None:
+        raise ArtifactError("enough")
+
+    monkeypatch.setattr(PolicyLoop, "run", no_more)
+    assert main([*asked, "--restart"]) == 2
     assert (out / "policy_0").exists()
     (out / "loop.json").write_text("{}")
-    with pytest.raises(FileExistsError):
-        main([*asked, "--restart"])
+    assert main([*asked, "--restart"]) == 2
     assert [p.name for p in out.iterdir()] == ["notes.txt"]

@@ -43,9 +43,7 @@ def test_the_command_finds_what_python_finds(person: Path, robot: Robot, tmp_pat
     assert main(["motion", "check", str(out), "--robot", "g1_23dof"]) == 0
 
 
-def test_view_shows_the_person_beside_the_robot(
-    person: Path, robot: Robot, tmp_path: Path
-) -> None:
+def test_view_shows_the_person_beside_the_robot(person: Path, robot: Robot, tmp_path: Path) -> None:
     """Bones a metre to the left, which move with the time."""
     path = gapless.retarget(person, robot).save(tmp_path / "robot.npz")
     with pytest.raises(FormatError, match="--robot g1"):

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from safe_arm import DT, NAMES, FakeClock, FakeLink, command, limits
 
 from gapless.deployment.control_loop import DAMPS, KEPT, PARTS, ControlLoop, LoopReport
 from gapless.deployment.loop_timing import BINS, MonotonicClock, TimingHistogram
@@ -16,6 +15,7 @@ from gapless.deployment.robot_link import JointCommand, LinkState
 from gapless.deployment.safety_filter import SafetyFilter
 from gapless.deployment.safety_limits import SafetyCheck
 from gapless.errors import SafetyError
+from safe_arm import DT, NAMES, FakeClock, FakeLink, command, limits
 
 
 class FakePilot:

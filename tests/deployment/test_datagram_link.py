@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from safe_arm import FakeClock
 from unitree_process import wait_for
 
 from gapless.deployment.datagram_robot import DatagramRobot
@@ -20,6 +19,7 @@ from gapless.deployment.robot_link import JointCommand
 from gapless.errors import SafetyError
 from gapless.worlds import MujocoWorld
 from pendulum import pendulum
+from safe_arm import FakeClock
 
 ONE = np.ones(1)
 ROBOT = """

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from safe_arm import command, state
 
 from gapless.deployment.packets import COMMAND, STATE, Packet, PacketGate
 from gapless.deployment.robot_link import CHANNELS
@@ -17,6 +16,7 @@ from gapless.deployment.state_values import (
     state_row,
     state_sizes,
 )
+from safe_arm import command, state
 
 
 def packet(number: int, session: int = 7, kind: int = STATE, size: int = 3) -> bytes:

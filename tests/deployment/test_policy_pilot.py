@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from safe_arm import FakeClock
 
 import small_networks as nets
 from gapless.deployment.control_loop import ControlLoop
@@ -21,6 +20,7 @@ from gapless.recordings.conditions import Conditions
 from gapless.recordings.dataset import Dataset
 from gapless.robots import Robot
 from gapless.worlds import MujocoWorld
+from safe_arm import FakeClock
 from still_policy import write_policy
 
 STEPS = 30

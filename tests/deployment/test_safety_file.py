@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from safe_arm import FakeLink, command, limits, state
 
 from gapless.deployment.robot_link import CHANNELS
 from gapless.deployment.safety_file import FIGURES, read_safety, write_safety
@@ -14,6 +13,7 @@ from gapless.deployment.safety_limits import KINDS, SafetyLimits
 from gapless.deployment.start_checks import require_startable, start_problems
 from gapless.errors import FormatError, SafetyError
 from gapless.robots import Robot
+from safe_arm import FakeLink, command, limits, state
 
 UNITREE = ("torque", "temperature", "base_quat_wxyz", "base_ang_vel_b", "voltage", "motor_fault")
 

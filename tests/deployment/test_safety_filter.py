@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from safe_arm import DT, NAMES, command, limits, state
 
 from gapless.deployment.robot_link import JointCommand
 from gapless.deployment.safety_filter import SafetyFilter
 from gapless.deployment.safety_limits import KINDS, SafetyCheck
+from safe_arm import DT, NAMES, command, limits, state
 
 NAN, TWO = float("nan"), np.ones(2)
 LEANING = np.array([np.cos(0.45), np.sin(0.45), 0.0, 0.0])

@@ -11,7 +11,6 @@ import pytest
 
 pytest.importorskip("cyclonedds", reason="cyclonedds is not installed: pip install gapless[deploy]")
 
-from safe_arm import command as arm_command
 from unitree_process import robot_process, wait_for
 
 from gapless.deployment.control_loop import ControlLoop
@@ -26,6 +25,7 @@ from gapless.deployment.safety_limits import SafetyCheck, SafetyLimits
 from gapless.errors import DataError, SafetyError
 from gapless.recordings.dataset import Dataset
 from gapless.robots import Robot
+from safe_arm import command as arm_command
 
 FIRST = 20 + 2 * (os.getpid() % 40)
 DOMAIN = {"go2": FIRST, "g1": FIRST + 1}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gapless.artifact import provenance, read_json, write_json
+from gapless.artifact import MARKER, provenance, read_json, write_json
 from gapless.closing.run_folder import CALIBRATION as CALIBRATION
 from gapless.closing.run_folder import CORRECTION as CORRECTION
 from gapless.closing.run_folder import FACTS as FACTS
@@ -50,6 +50,8 @@ class Run(PrintsAsTables):
         """
         file = path / FACTS
         if restart:
+            if file.exists() and not (path / ROBOT / MARKER).is_file():
+                cls.open(path)  # only what is a run is forgotten
             forget_run(path)
         if file.exists():
             before = cls.open(path).facts

@@ -27,8 +27,9 @@ AHEAD, DONE, KNOTS = 0.4, 0.1, 4
 """Seconds that are simulated ahead and then done, and corrections that a stretch ahead has."""
 SAMPLES, ELITE, ROUNDS, SIZE = 64, 8, 3, 0.06
 """Sampled corrections, how many of the best are averaged, how often, and their deviation, rad."""
-KEPT = 0.06
-"""Mean distance of the bodies from the motion, m, up to which it is kept as it is."""
+KEPT, REPAIRED = 0.06, 0.12
+"""Mean distance of the bodies from the motion, m, up to which it is kept as it is, and up to which
+what the robot did is still that motion."""
 LOW, TILTED = 0.3, 1.0
 """A base so far below the motion's, m, or turned so far from it, rad, has fallen."""
 STEP = 0.005
@@ -88,6 +89,8 @@ def clean_motion(
     told = f"the simulated robot stays {1000 * distance:.0f} mm from it on average"
     if distance <= KEPT:
         return Cleaned("kept", told, motion, distance)
+    if distance > REPAIRED:
+        return Cleaned("rejected", told, motion, distance)
     return _repaired(motion, free, states, frames.rate, distance, told)
 
 
