@@ -112,6 +112,7 @@ MAKERS: dict[str, Maker] = {
     "mapping.toml": mapping,
     "kick.pkl": asap_motion,
     "kick": tracker,
+    "kick2": tracker,
     "loop": policy_loop,
     "*.json": calibration,
     "COR": correction,

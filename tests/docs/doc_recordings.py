@@ -21,7 +21,8 @@ from gapless.worlds import MujocoWorld
 from gapless.worlds.record import record
 
 EXCITING = ("chirp_sweep", "multisine", "prbs_excitation", "step_response")
-MOTIONS = (*EXCITING, "run100hz_1", "run100hz_2", "load_1", "load_2")
+RUNS = ("run100hz_1", "run100hz_2", "run50hz_1", "run50hz_2")
+MOTIONS = (*EXCITING, *RUNS, "load_1", "load_2")
 """Names that the patterns of the pages find; every second one is of another unit."""
 SECONDS, STEP = 5.0, 0.005
 LEGS = ("left_hip_pitch_04", "left_knee_04", "right_hip_pitch_04", "right_knee_04")
