@@ -17,26 +17,7 @@ from gapless.errors import ArtifactError, DataError, FormatError, NameMismatchEr
 from gapless.recordings import Recording
 from gapless.robots import Robot
 from gapless.verdict import Verdict
-from hidden_pair import nominal_pair, recorded
-
-
-@pytest.fixture(scope="module")
-def pair() -> Robot:
-    """Shoulder lift and elbow of an SO-101."""
-    return nominal_pair()
-
-
-@pytest.fixture(scope="module")
-def waves(pair: Robot) -> list[Recording]:
-    """Five motions of a robot with weak motors."""
-    soft = pair.with_joints(kp=0.65 * pair.joints.kp)
-    return recorded(soft, [f"wave_{i}" for i in range(5)], noise=0.0)
-
-
-@pytest.fixture(scope="module")
-def run(pair: Robot, waves: list[Recording], tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """A finished run."""
-    return close(waves, pair, tmp_path_factory.mktemp("runs") / "first", settings=QUICK)
+from hidden_pair import recorded
 
 
 def test_the_gap_is_closed_on_motions_that_taught_nothing(run: Run) -> None:

@@ -20,26 +20,6 @@ from gapless.closing.run_folder import forget_run, held
 from gapless.errors import ArtifactError, FormatError
 from gapless.recordings import Recording
 from gapless.robots import Robot
-from hidden_pair import nominal_pair, recorded
-
-
-@pytest.fixture(scope="module")
-def pair() -> Robot:
-    """Shoulder lift and elbow of an SO-101."""
-    return nominal_pair()
-
-
-@pytest.fixture(scope="module")
-def waves(pair: Robot) -> list[Recording]:
-    """Five motions of a robot with weak motors."""
-    soft = pair.with_joints(kp=0.65 * pair.joints.kp)
-    return recorded(soft, [f"wave_{i}" for i in range(5)], noise=0.0)
-
-
-@pytest.fixture(scope="module")
-def run(pair: Robot, waves: list[Recording], tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """A finished run."""
-    return close(waves, pair, tmp_path_factory.mktemp("runs") / "first", settings=QUICK)
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import pytest
 
 from gapless.errors import DataError, GaplessError
 from gapless.identification import Calibration, CalibrationRefusedError, IdentifySettings, identify
+from gapless.identification.plans import fitting
 from gapless.identification.plans.two_stage import loads
 from gapless.identification.sign_conventions import find_signs, with_signs
 from gapless.progress import Progress
@@ -178,6 +179,30 @@ def test_a_stopped_run_resumes_to_the_same_bytes(
     with pytest.raises(Stopped):
         identify(**asked, checkpoint=folder, watch=stop)
     again = identify(**asked, checkpoint=folder)
+    assert timeless(again) == timeless(through)
+
+
+@pytest.mark.parametrize("optimiser", ["gauss-newton", "grid"])
+def test_one_that_was_stopped_while_it_was_judged_makes_no_further_round(
+    optimiser: str,
+    pair: Robot,
+    waves: list[Recording],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What the rounds found is on disk by then, and is what is judged."""
+    asked = {"data": waves, "robot": pair, "parameters": ["kp"]}
+    asked |= {"settings": replace(QUICK, windows=6, optimiser=optimiser)}
+    through = identify(**asked)
+
+    def stop(*_: object, **__: object) -> None:
+        raise Stopped
+
+    with monkeypatch.context() as patch:
+        patch.setattr(fitting, "_judged", stop)
+        with pytest.raises(Stopped):
+            identify(**asked, checkpoint=tmp_path / "progress")
+    again = identify(**asked, checkpoint=tmp_path / "progress")
     assert timeless(again) == timeless(through)
 
 

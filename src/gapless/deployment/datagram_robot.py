@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gapless.deployment.command_watchdog import WatchedBody
 from gapless.deployment.links.datagram_link import Address, shape_of
-from gapless.deployment.loop_timing import Clock, MonotonicClock
+from gapless.deployment.loop_timing import Clock, MonotonicClock, step_until
 from gapless.deployment.packets import COMMAND, HELLO, MOST, STATE, Packet, PacketCounts, PacketGate
 from gapless.deployment.robot_link import LinkState
 from gapless.deployment.state_values import command_of_row, state_row, state_sizes
@@ -65,11 +65,7 @@ class DatagramRobot:
 
     def run(self, until: Callable[[], bool]) -> None:
         """Live in real time, or as fast as the simulation is, until told."""
-        start, step = self.clock.now(), 0
-        while not until():
-            self.step()
-            step += 1
-            self.clock.sleep_until(start + step * self._period)
+        step_until(until, self.step, self.clock, self._period)
         self._socket.close()
 
     def step(self) -> LinkState:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -35,6 +36,17 @@ class MonotonicClock:
         left = moment - time.monotonic()
         if left > 0:
             time.sleep(left)
+
+
+def step_until(
+    until: Callable[[], bool], step: Callable[[], object], clock: Clock, period: float
+) -> None:
+    """Take steps in real time, or as fast as they are, until told; moments do not drift."""
+    start, count = clock.now(), 0
+    while not until():
+        step()
+        count += 1
+        clock.sleep_until(start + count * period)
 
 
 class TimingHistogram:

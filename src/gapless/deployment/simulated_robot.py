@@ -9,7 +9,7 @@ import numpy as np
 
 from gapless.deployment.command_watchdog import WatchedBody
 from gapless.deployment.links.unitree_wire import MOTORS, motor_rows
-from gapless.deployment.loop_timing import Clock, MonotonicClock
+from gapless.deployment.loop_timing import Clock, MonotonicClock, step_until
 from gapless.deployment.robot_link import JointCommand, LinkState
 
 if TYPE_CHECKING:
@@ -62,11 +62,7 @@ class SimulatedUnitree:
 
     def run(self, until: Callable[[], bool]) -> None:
         """Live in real time, or as fast as the simulation is, until told."""
-        start, step = self.clock.now(), 0
-        while not until():
-            self.step()
-            step += 1
-            self.clock.sleep_until(start + step * self._period)
+        step_until(until, self.step, self.clock, self._period)
         self._port.close()
 
     def step(self) -> LinkState:

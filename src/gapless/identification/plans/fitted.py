@@ -86,6 +86,11 @@ class Reached:
     simulated: float = 0.0
     linear: Linear | None = None
 
+    @property
+    def stays(self) -> bool:
+        """Whether a round was the last: only Gauss-Newton goes on cheaply from where it was."""
+        return self.rounds > 0 and self.linear is None
+
     def after(self, found: Iterate, noise: float) -> Reached:
         """Where one more round led."""
         count = self.iterations + found.iteration

@@ -44,7 +44,7 @@ def fit(
         quick_start: begin joint by joint, on some of the windows.
         start: (P,) where to begin; the priors by default.
         stage: a name for progress and checkpoints.
-        checkpoint: keeps the best point of every iteration.
+        checkpoint: keeps where it is after every round, and the whole of it at its end.
         watch: told the error after every iteration.
         options: of the optimiser.
         free_starts: let the starts err within what reading them allows, once the rest is found.
@@ -75,7 +75,7 @@ def fit(
         first = _first_pass(problem, at.z, report)
         at = Reached(first.z, first.iteration)
         keep(at)
-    for _ in range(at.rounds, ROUNDS):
+    while at.rounds < ROUNDS and not at.stays:
         scaled = _with_seen_noise(problem, at.z)
         if at.linear is not None and scaled.noise > STEADY * problem.noise:
             break
@@ -87,8 +87,6 @@ def fit(
         found = minimise(optimiser, scaled, at.z, report=report, **(options or {}), **more)
         problem, at = scaled, at.after(found, scaled.noise)
         keep(at)
-        if at.linear is None:  # only Gauss-Newton goes on cheaply from where it was
-            break
     best, iterations = at.z, at.iterations
     sharp = at.linear if at.fresh or known is not None else None
     for _ in range(2 if free_starts else 0):  # again at the better point
