@@ -20,9 +20,13 @@ ORDER = [
     "errors",
     "verdict",
     "artifact",
+    "toml_file",
+    "field_kinds",
     "software_versions",
     "printing",
     "progress",
+    "processor_share",
+    "tasks",
     "robots",
     "recordings",
     "worlds",
@@ -38,7 +42,10 @@ ORDER = [
     "closing",
     "collection",
     "tracking",
+    "imitation",
     "deployment",
+    "exports",
+    "scale",
     "reports",
     "cli",
 ]
@@ -126,7 +133,16 @@ def test_packages_are_nouns_and_functions_verbs() -> None:
     """`gapless.measure` is a function with a signature, never a package; it can be pickled."""
     packages = {p.name for p in SOURCE.iterdir() if p.is_dir()}
     assert packages & set(gapless._HOME) == set()
-    for verb in ("measure", "identify", "correct", "evaluate", "compare", "close", "report"):
+    for verb in (
+        "measure",
+        "identify",
+        "correct",
+        "evaluate",
+        "compare",
+        "close",
+        "export",
+        "report",
+    ):
         assert inspect.isfunction(pickle.loads(pickle.dumps(getattr(gapless, verb))))
 
 

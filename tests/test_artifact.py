@@ -269,3 +269,18 @@ def test_standard_output_that_is_a_file_keeps_what_else_is_written(tmp_path: Pat
     with out.open("ab") as file:
         subprocess.run([sys.executable, "-c", code], stdout=file, check=True)
     assert "after" in out.read_text() and "1" in out.read_text()
+
+
+@pytest.mark.parametrize("text", ['{"a": "\\ud800"}', '{"a": 1' + 400 * "0" + "}"])
+def test_json_that_could_not_be_written_again_is_refused(tmp_path: Path, text: str) -> None:
+    """Half a letter, and a number that is no float."""
+    (tmp_path / "a.json").write_text(text)
+    with pytest.raises(FormatError, match="no valid JSON"):
+        artifact.read_json(tmp_path / "a.json")
+
+
+def test_half_a_letter_is_not_written(tmp_path: Path) -> None:
+    """UTF-8 has no such thing."""
+    with pytest.raises(DataError, match="cannot write"):
+        artifact.write_json(tmp_path / "a.json", {"a": "\ud800"})
+    assert not list(tmp_path.iterdir())

@@ -9,8 +9,13 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("[0-9]*.py"))
-SLOW = ("06_compare_methods", "07_use_the_corrected_simulator")
-"""Those that climb a ladder of models: a minute or two of a core."""
+SLOW = (
+    "04_a_payload",
+    "05_learn_a_correction",
+    "06_compare_methods",
+    "07_use_the_corrected_simulator",
+)
+"""Those that train a correction or climb a ladder of models: up to two minutes of a core."""
 STUCK = 1800.0
 """Seconds after which an example hangs: a busy machine is no failure."""
 

@@ -15,13 +15,19 @@ if TYPE_CHECKING:
     from gapless.corrections import Correction as Correction
     from gapless.corrections import CorrectSettings as CorrectSettings
     from gapless.corrections import correct as correct
+    from gapless.deployment import DeploySettings as DeploySettings
+    from gapless.deployment import deploy as deploy
     from gapless.errors import GaplessError as GaplessError
     from gapless.evaluation import Evaluation as Evaluation
     from gapless.evaluation import Scenario as Scenario
     from gapless.evaluation import evaluate as evaluate
+    from gapless.exports import Exported as Exported
+    from gapless.exports import export as export
     from gapless.identification import Calibration as Calibration
     from gapless.identification import IdentifySettings as IdentifySettings
     from gapless.identification import identify as identify
+    from gapless.imitation import ImitateSettings as ImitateSettings
+    from gapless.imitation import imitate as imitate
     from gapless.measurement import Gap as Gap
     from gapless.measurement import measure as measure
     from gapless.motions import retarget as retarget
@@ -38,6 +44,9 @@ if TYPE_CHECKING:
     from gapless.reports import report as report
     from gapless.robots import Payload as Payload
     from gapless.robots import Robot as Robot
+    from gapless.scale import Fleet as Fleet
+    from gapless.scale import close_fleet as close_fleet
+    from gapless.scale import workers_on as workers_on
     from gapless.software_versions import allow_version_mismatch as allow_version_mismatch
     from gapless.tracking import TrainSettings as TrainSettings
     from gapless.tracking import finetune as finetune
@@ -87,8 +96,17 @@ _HOME = {
     "close": "closing",
     "CloseSettings": "closing",
     "train": "tracking",
+    "deploy": "deployment",
+    "DeploySettings": "deployment",
     "finetune": "tracking",
     "TrainSettings": "tracking",
+    "export": "exports",
+    "Exported": "exports",
+    "close_fleet": "scale",
+    "Fleet": "scale",
+    "workers_on": "scale",
+    "imitate": "imitation",
+    "ImitateSettings": "imitation",
     "report": "reports",
 }
 __version__ = "0.1.0"

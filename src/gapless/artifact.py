@@ -28,6 +28,9 @@ from gapless.errors import ArtifactError, DataError, FormatError
 UNKNOWN = "not installed"
 """Version of a package that is not there."""
 
+MOST_DIGITS = 300
+"""Of a whole number that still fits a float."""
+
 MARKER = ".gapless.json"
 """File in the root of every published folder: the provenance of the artifact."""
 
@@ -107,6 +110,7 @@ def write_json(path: str | Path, data: Any) -> None:
     """Write JSON atomically. NaN and infinity are refused: JSON has no such numbers."""
     try:
         text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
+        text.encode("utf-8")
     except (TypeError, ValueError) as error:
         raise DataError(
             f"cannot write {path}: {error}; expected plain JSON values, None for NaN"
@@ -118,7 +122,7 @@ def read_json(path: str | Path) -> Any:
     """Read a JSON file, or say what is wrong with it."""
     path = Path(path)
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return _decoded(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise FormatError(f"{path} does not exist; check the path") from None
     except OSError as error:
@@ -128,6 +132,24 @@ def read_json(path: str | Path) -> Any:
         raise FormatError(
             f"{path} ({size} bytes) is no valid JSON, perhaps cut short: {error}; restore the file"
         ) from error
+
+
+def _decoded(text: str) -> Any:
+    """JSON of which everything can be computed with and written again.
+
+    Half a letter (a lone surrogate) can be read but not written, and a whole number of hundreds
+    of digits is no float.
+    """
+    found = json.loads(text, parse_int=_whole_number)
+    if "\\ud" in text.lower():
+        json.dumps(found, ensure_ascii=False).encode("utf-8")
+    return found
+
+
+def _whole_number(digits: str) -> int:
+    if len(digits) > MOST_DIGITS:
+        raise ValueError(f"a whole number of {len(digits)} digits")
+    return int(digits)
 
 
 def write_text_atomic(path: str | Path, text: str) -> None:
@@ -199,6 +221,11 @@ def _explained(target: Path, only: set[int] | None = None) -> Iterator[None]:
 def refusal(error: OSError) -> str:
     """Why the operating system refused to write, and what to do."""
     return _REASONS.get(error.errno or 0, error.strerror or str(error))
+
+
+def is_refusal(error: OSError) -> bool:
+    """Whether it is the disk, or who may write there, that is the matter."""
+    return error.errno in _REASONS
 
 
 def refuse_occupied(target: Path, overwrite: bool) -> None:

@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 import difflib
+import errno
+import math
 from collections.abc import Iterable
+from numbers import Integral, Real
+
+NO_MEMORY = (
+    *("launch worker thread", "start new thread"),
+    *("failed to map segment", "Could not allocate memory"),
+)
+"""What libraries say, in errors of no class of their own, when memory is too short."""
 
 
 class GaplessError(Exception):
@@ -38,6 +47,14 @@ class SafetyError(GaplessError):
     """A robot must not be started, or moved, as things are."""
 
 
+class TaskError(GaplessError):
+    """Some of many tasks failed by their own fault; what the others made is kept."""
+
+
+class WorkerError(GaplessError):
+    """A machine that did a task was lost, or cannot do it; what is finished is kept."""
+
+
 class MissingExtraError(GaplessError):
     """An optional dependency is needed for this input."""
 
@@ -57,3 +74,20 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> NameMismatchError:
     return NameMismatchError(
         f"unknown {kind} {name!r}.{nearest(name, known)} Known: {', '.join(known)}"
     )
+
+
+def lacks_memory(error: Exception) -> bool:
+    """Whether an error says no more than that the machine's memory is used up."""
+    full = isinstance(error, OSError) and error.errno == errno.ENOMEM
+    return full or isinstance(error, MemoryError) or any(t in str(error) for t in NO_MEMORY)
+
+
+def require_number(
+    name: str, value: object, *, least: float | None = None, above: float = 0.0
+) -> None:
+    """Refuse what is not a finite number within its bound; whole where the least one is."""
+    kind, wanted = (Integral, "a whole number") if isinstance(least, int) else (Real, "a number")
+    bound = f"above {above:g}" if least is None else f"of {least:g} or more"
+    number = value if isinstance(value, kind) and not isinstance(value, bool) else math.nan
+    if not math.isfinite(number) or (number <= above if least is None else number < least):
+        raise GaplessError(f"{name} is {value!r}; expected {wanted} {bound}")

@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+CLOSED_LOOP = "closed loop"
+"""The name of an error beside those of horizons: how far a policy's path is off, m."""
+
 LEAST_GAIN = 0.01
 """Share of the error that a step must take away to be kept: less may be chance, and costs time."""
 

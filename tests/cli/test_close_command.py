@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from gapless import Policy, Robot
 from gapless.cli.main import main
+from gapless.closing import Run
 from gapless.recordings import Dataset
+from gapless.worlds import Effects, MujocoWorld
 from hidden_pair import LOCKED, STEP, nominal_pair, recorded
+from leaning_policy import takes_in, write_leaning_policy
 
 QUICK = [
     *("--set", 'parameters=["kp"]', "windows=8", "members=1", f"physics_step={STEP}"),
@@ -92,3 +97,34 @@ def test_a_run_is_whole_without_the_report(
     assert "less." in (tmp_path / "page.html").read_text("utf-8")
     assert main(["report", str(tmp_path / "nothing")]) == 2
     assert "gapless close" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_recorded_tracker_judges_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The run says so; without it, it is another question."""
+    file = write_leaning_policy(tmp_path)
+    go2, policy = Robot.load("go2", mount="free"), Policy.load(file)
+    askew = MujocoWorld(go2, effects=Effects(imu_pitch=0.08))
+    takes = [replace(t, name=f"take {i}") for i, t in enumerate(takes_in(askew, policy, push=0.1))]
+    Dataset.from_recordings(takes, "go2").save(tmp_path / "data")
+    told = ["close", str(tmp_path / "data"), "--mount", "free", "--out", str(tmp_path / "run")]
+    quick = ["--set", 'parameters=["kp@all"]', "windows=4", "members=1", QUICK[-1]]
+    assert main([*told, *quick, "--policy", str(file)]) == 0
+    run = Run.open(tmp_path / "run")
+    assert run.facts["policy"]["name"] == "leans back"
+    capsys.readouterr()
+    assert main([*told, *quick]) == 2
+    assert "--restart" in capsys.readouterr().err
+
+
+def test_a_tracker_is_of_one_dataset_here(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Neither of a fleet nor of another machine; and it must be there."""
+    out = ["--out", str(tmp_path / "run"), "--policy", str(tmp_path / "nothing")]
+    assert main(["close", str(data), str(data), *out]) == 2
+    assert "one by one" in capsys.readouterr().err
+    assert main(["close", str(data), *out, "--on", "local:2"]) == 2
+    assert "--on" in capsys.readouterr().err
+    assert main(["close", str(data), *out, "--lock", *LOCKED]) == 2
+    assert "does not exist" in capsys.readouterr().err and not (tmp_path / "run").exists()

@@ -48,8 +48,8 @@ def test_measure_reads_a_collected_dataset(
     [
         (["--preset", "simlfter"], "Did you mean 'simlifter'"),
         ([], "--preset simlifter, or --robot"),
-        ([*ARM, "--payloads", "1", "--on", "hnad"], "unknown link 'hnad'"),
-        ([*ARM, "--payloads", "1"], "--on LINK"),
+        ([*ARM, "--payloads", "1", "--payload-links", "hnad"], "unknown link 'hnad'"),
+        ([*ARM, "--payloads", "1"], "--payload-links LINK"),
         ([*ARM, "--only", "backlsh"], "Did you mean 'backlash'"),
         (["--robot", "so101", "--motions", "chrip"], "Did you mean 'chirp'"),
     ],

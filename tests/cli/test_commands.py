@@ -164,11 +164,12 @@ def test_empty_folder_is_refused_with_what_was_looked_for(
     assert not (tmp_path / "o").exists()
 
 
+@pytest.mark.slow
 def test_demo_runs_small(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The demo records, closes the gap and shows it; once more, it has nothing left to do."""
-    told = ["demo", "--out", str(tmp_path / "demo"), "--hours", "0.02"]
-    quick = ['parameters=["kp"]', "windows=8", "members=1", "physics_step=0.005"]
-    quick.append('trainer_settings={"horizons": [0.3], "iterations": 3, "samples": 100}')
+    told = ["demo", "--out", str(tmp_path / "demo"), "--hours", "0.01"]
+    quick = ['parameters=["kp"]', "windows=6", "members=1", "physics_step=0.005"]
+    quick.append('trainer_settings={"horizons": [0.3], "iterations": 2, "samples": 100}')
     for _ in range(2):
         assert main([*told, "--set", *quick]) == 0
         text = capsys.readouterr().out

@@ -194,9 +194,9 @@ def test_a_correction_that_does_not_help_is_refused(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Exit code 1, no folder, figures that say so; --keep-anyway keeps it. Tests decide nothing."""
-    from gapless.corrections import correcting
+    from gapless.corrections import correction_training
 
-    judged = correcting.judged
+    judged = correction_training.judged
     motions = Correction.load(correction).made_by["split"][part]
 
     def worse(*asked: Any) -> Verdict | None:
@@ -204,7 +204,7 @@ def test_a_correction_that_does_not_help_is_refused(
         assert seen is not None
         return replace(seen, after=2 * seen.before) if list(seen.motions) == motions else seen
 
-    monkeypatch.setattr(correcting, "judged", worse)
+    monkeypatch.setattr(correction_training, "judged", worse)
     out, figures = tmp_path / "cor", tmp_path / "figures.json"
     asked = command(data / "1", out, "--json", str(figures))
     assert main(asked) == code

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -84,3 +85,28 @@ def test_versions_may_differ_with_any_command(
     assert main(["check", "data"]) == 2
     with pytest.raises(ArtifactError):
         refuse_other_mujoco({"mujoco": "3.0.0"}, "this")
+
+
+def test_an_ascii_terminal_shows_tables() -> None:
+    """What it cannot show is a question mark."""
+    asked = "from gapless.cli.main import main; raise SystemExit(main(['robots', 'show', 'so101']))"
+    plain = {**os.environ, "PYTHONIOENCODING": "ascii", "LC_ALL": "C"}
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, env=plain)
+    assert done.returncode == 0, done.stderr.decode()
+    assert b"so101" in done.stdout
+    assert max(done.stdout) < 128
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.ENOSPC, errno.EROFS])
+def test_a_disk_that_refuses_is_no_defect_of_ours(
+    number: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Wherever it refuses: it is said what to do, and no report of a crash is written."""
+
+    def refused(*_: object) -> int:
+        raise OSError(number, "no", "out/there")
+
+    monkeypatch.setattr("gapless.cli.robots_command.run", refused)
+    assert main(["robots"]) == 2
+    said = capsys.readouterr().err
+    assert "cannot write out/there" in said and "--out" in said and "defect" not in said

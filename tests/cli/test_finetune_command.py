@@ -111,7 +111,7 @@ def test_another_motion_may_be_followed(policy: Path, run: Path, tmp_path: Path)
 
 
 WRONG = {
-    "nowhere": ([], "where shall it be tuned? give --run RUN, or --world"),
+    "nowhere": ([], "where shall it be tuned? give --run RUN, --calibration FILE, or"),
     "both": (["--world", "mujoco", "--run", "RUN"], "where shall it be tuned?"),
     "no run": (["--run", "nothing"], "nothing is no run"),
     "stage": (["--run", "RUN", "--stage", "corected"], "unknown stage 'corected'. Did you mean"),

@@ -86,7 +86,9 @@ def closed(
             c if c.name in learned else answered(robot, c.name, i, -OFFSET)
             for i, c in enumerate(clips)
         ]
-    monkeypatch.setattr("gapless.corrections.correcting.trainer_of", lambda name, settings: trainer)
+    monkeypatch.setattr(
+        "gapless.corrections.correction_training.trainer_of", lambda name, settings: trainer
+    )
     return close(clips, robot, path / "run", settings=SETTINGS)
 
 

@@ -26,7 +26,7 @@ LONGEST = 600.0
 """Seconds after which a program is stuck."""
 
 
-@pytest.fixture(scope="module", params=["unloaded", "loaded"])
+@pytest.fixture(scope="module", params=[pytest.param("unloaded", marks=pytest.mark.slow), "loaded"])
 def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Run:
     """A run whose correction was kept; in one of them it looks at what is carried."""
     folder = tmp_path_factory.mktemp(request.param)
@@ -38,7 +38,7 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     clips = recorded(soft, ["a", "b", "c"], noise=0.0)
     clips += recorded(full, ["d", "e", "f"], noise=0.0, first=3)
     # The motors' gain is left to the correction, so that there is something to learn.
-    enough = {**(QUICK.trainer_settings or {}), "iterations": 150, "samples": 1000}
+    enough = {**(QUICK.trainer_settings or {}), "iterations": 60, "samples": 600}
     how = replace(QUICK, parameters=("frictionloss",), trainer_settings=enough)
     return close(clips, arm, folder / "run", settings=how)
 

@@ -8,20 +8,24 @@ import subprocess
 import sys
 import textwrap
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from time import time
 from typing import Any
 
 import numpy as np
 import pytest
 
-from gapless.collection import Collection, CollectionPlan, card, collect, collecting
+from gapless.collection import Collection, CollectionPlan, card, collect, collection_job
 from gapless.collection.repertoire import repertoire
-from gapless.errors import ArtifactError, FormatError, SimulationError
-from gapless.progress import Progress
+from gapless.errors import ArtifactError, FormatError, SimulationError, TaskError
+from gapless.progress import Progress, Watch
 from gapless.recordings.checks import check_dataset
 from gapless.recordings.store import parts as store
 from gapless.robots import Robot
+from gapless.scale import workers_on
+from gapless.tasks import Failures, FileTask, InProcess
 from gapless.worlds import MujocoWorld
 
 PLAN: dict[str, Any] = {
@@ -136,7 +140,7 @@ def test_card(made: Collection):
     assert not [p for p in made.path.rglob(".*") if p.name != ".gapless.json"]
 
 
-@pytest.mark.parametrize("at", [3, 16])
+@pytest.mark.parametrize("at", [3, pytest.param(16, marks=pytest.mark.slow)])
 def test_killed_and_resumed(made: Collection, tmp_path: Path, at: int):
     """kill -9 in the middle of a batch, then the same call: no loss, no repeats, equal bytes."""
     out = tmp_path / "out"
@@ -225,9 +229,9 @@ def test_diverged_sequences_are_left_out_and_named(tmp_path: Path, monkeypatch: 
     plan = CollectionPlan(
         **PLAN | {"repeats": 12, "units": (1,), "held_out": (), "rates": (50,), "batch": 24}
     )
-    make = collecting.target_world
+    make = collection_job.target_world
     with monkeypatch.context() as patch:
-        patch.setattr(collecting, "target_world", lambda *a: Falling(make(*a), 24))
+        patch.setattr(collection_job, "target_world", lambda *a: Falling(make(*a), 24))
         found = collect(plan, tmp_path / "out")
         assert len(found.left_out) == 1 and found.datasets[0].sequences == 23
         entry = found.left_out[0]
@@ -236,10 +240,45 @@ def test_diverged_sequences_are_left_out_and_named(tmp_path: Path, monkeypatch: 
         assert entry["sequence"] not in stored
         assert entry["sequence"] in (tmp_path / "out/README.md").read_text()
         assert json.loads((tmp_path / "out/collection.json").read_text())["left_out"] == [entry]
-        patch.setattr(collecting, "target_world", lambda *a: Falling(make(*a), 4))
+        patch.setattr(collection_job, "target_world", lambda *a: Falling(make(*a), 4))
         with pytest.raises(SimulationError, match=r"6 of 24 sequences did not end well.*at 0.5 s"):
             collect(plan, tmp_path / "bad")
     assert not Path(tmp_path / "bad/fit/50hz").exists()
+
+
+def test_workers_make_the_same_bytes(made: Collection, tmp_path: Path):
+    """A task for each unit, split and rate; a stop in between costs nothing that is whole."""
+    plan, out = CollectionPlan(**PLAN), tmp_path / "out"
+
+    class Stopped:
+        """Workers of which one ends after two tasks."""
+
+        def run(self, tasks: Sequence[FileTask], watch: Watch | None = None) -> Failures:
+            """Only some of the work."""
+            assert len(tasks) == 6
+            InProcess().run(tasks[:2], watch)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        collect(plan, out, workers=Stopped())
+    told: list[Progress] = []
+    found = collect(plan, out, workers=workers_on("local:2"), watch=told.append)
+    assert content(out) == content(made.path) and found.left_out == ()
+    assert [now.total for now in told if now.stage == "tasks"][-1] == 4
+
+
+@pytest.mark.usefixtures("no_picture")
+def test_what_workers_leave_out_is_told_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Which sequences, why and when; and files of another plan are refused."""
+    plan = CollectionPlan(**PLAN | {"repeats": 12, "held_out": (), "rates": (50,), "batch": 24})
+    make = collection_job.target_world
+    monkeypatch.setattr(collection_job, "target_world", lambda *a: Falling(make(*a), 24))
+    here = collect(plan, tmp_path / "here")
+    there = collect(plan, tmp_path / "there", workers=InProcess())
+    assert len(there.left_out) == 2 and content(there.path) == content(here.path)
+    monkeypatch.setattr("gapless.collection.unit_tasks.figures_of", lambda _: {"a": str(time())})
+    with pytest.raises(TaskError, match="expected the same robot, motions and policy"):
+        collect(plan, tmp_path / "other", workers=InProcess())
 
 
 def test_truth_is_written_only_when_asked_for(made: Collection, tmp_path: Path):

@@ -112,7 +112,7 @@ def test_simlifter_has_the_published_shape():
         ({"only": ("backlsh",)}, "Did you mean 'backlash'"),
         ({"engine": "bullet"}, "unknown engine"),
         ({"payloads": (-1.0,)}, "a payload is -1.0 kg"),
-        ({"payloads": (1.0,), "payload_links": ()}, "nothing carries the payload.*--on"),
+        ({"payloads": (1.0,), "payload_links": ()}, "nothing carries the payload.*--payload-links"),
         ({"units": (0,)}, "units are numbered from 1"),
         ({"units": (1, 1)}, "units names a value twice"),
         ({"held_out": (2, 3)}, r"units \[2\] are both for fitting and held out"),

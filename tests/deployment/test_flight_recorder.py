@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+import zlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -264,3 +266,46 @@ def test_the_error_of_a_run_is_told_not_that_of_its_recording(tmp_path: Path) ->
     with pytest.raises(ZeroDivisionError), recorder(tmp_path / "data") as flight:
         fly(flight, [0, 1, 2])
         raise ZeroDivisionError
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("columns", {"q": 2.0}),
+        ("columns", {}),
+        ("columns", {"q": -4}),
+        ("motion", 1.5),
+        ("conditions", "x"),
+        ("conditions", {"gains": 3}),
+    ],
+)
+def test_a_damaged_header_is_refused(key: str, value: object, tmp_path: Path) -> None:
+    """Before a row is read; the flight stays."""
+    folder = cut_off(tmp_path)
+    header = json.loads((folder / "flight.json").read_text())
+    (folder / "flight.json").write_text(json.dumps({**header, key: value}))
+    with pytest.raises(FormatError, match=r"damaged|no header"):
+        recover_flight(folder, tmp_path / "data")
+    assert folder.is_dir() and not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize("step", [np.nan, np.inf, -1.0, 1e300])
+def test_a_row_of_no_step_is_counted_as_damaged(step: float, tmp_path: Path) -> None:
+    """Its checksum is right, and yet it says nothing."""
+    folder = cut_off(tmp_path)
+    (file,) = row_files(folder)
+    width = 8 * FlightHeader.read(folder).width
+    data = bytearray(file.read_bytes())
+    data[4:12] = np.array(step, "<f8").tobytes()
+    data[:4] = zlib.crc32(bytes(data[4 : 4 + width])).to_bytes(4, "little")
+    file.write_bytes(bytes(data))
+    recover_flight(folder, tmp_path / "data")
+    clip = Dataset.open(tmp_path / "data")[0]
+    assert len(clip) == 49 and clip.provenance["rows_damaged"] == 1
+
+
+def test_a_counter_that_goes_back_begins_another_recording(tmp_path: Path) -> None:
+    """Two runs in one file are two."""
+    with recorder(tmp_path / "data") as flight:
+        fly(flight, [*range(20), *range(15)])
+    assert [len(clip) for clip in Dataset.open(tmp_path / "data")] == [20, 15]

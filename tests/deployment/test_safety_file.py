@@ -111,3 +111,12 @@ def test_a_link_without_what_a_check_needs_is_not_started() -> None:
     other = FakeLink()
     other.joints = ("hip", "elbow")  # type: ignore[assignment]
     assert "another robot" in next(start_problems(limits(), other, state(), command()))
+
+
+def test_a_number_of_hundreds_of_digits_is_refused(tmp_path: Path) -> None:
+    """TOML has 64 bits; it is no float either."""
+    file = tmp_path / "safety.toml"
+    write_safety(file, limits())
+    file.write_text(file.read_text().replace("rate = 50 ", f"rate = {10**400} ", 1))
+    with pytest.raises(FormatError, match="64 bits"):
+        read_safety(file)

@@ -17,7 +17,14 @@ from gapless.deployment.control_loop import ControlLoop
 from gapless.deployment.flight_recorder import FlightRecorder
 from gapless.deployment.links.unitree_dds import LOOPBACK
 from gapless.deployment.links.unitree_link import TICKS, UnitreeLink
-from gapless.deployment.links.unitree_messages import blank_message, is_sealed, message_type, seal
+from gapless.deployment.links.unitree_messages import (
+    blank_message,
+    came_sealed,
+    is_sealed,
+    make_ready,
+    message_type,
+    seal,
+)
 from gapless.deployment.links.unitree_wire import TYPES, packed
 from gapless.deployment.robot_link import JointCommand, LinkState
 from gapless.deployment.safety_filter import SafetyFilter
@@ -221,6 +228,24 @@ class _Port:
     def take(self) -> object:
         """The next."""
         return self.waiting.pop(0) if self.waiting else None
+
+
+def test_a_message_that_is_gone_through_once_is_the_same() -> None:
+    """Its bytes, its checksum; and bytes that were kept are never those of other numbers."""
+    for kind in ("unitree_hg.msg.dds_.LowCmd_", "unitree_go.msg.dds_.LowState_"):
+        message, again = blank_message(kind), blank_message(kind)
+        for one in (message, again):
+            for part in getattr(one, "motor_cmd", None) or one.motor_state:
+                part.q, part.mode = 0.3, 1
+        data = bytes(make_ready(kind, message).serialize())
+        assert data == bytes(seal(kind, again).serialize())
+        came = message_type(kind).deserialize(data)
+        assert came_sealed(kind, came) and is_sealed(kind, came)
+        torn = bytearray(data)
+        torn[-1] ^= 1
+        assert not came_sealed(kind, message_type(kind).deserialize(bytes(torn)))
+        message.crc = 0
+        assert bytes(message.serialize()) != data
 
 
 def test_a_tick_that_does_not_rise_is_no_new_sample() -> None:

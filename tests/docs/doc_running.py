@@ -28,7 +28,20 @@ PLACEHOLDERS = {
 }
 """Words that stand for what a reader puts there."""
 
-OUTPUTS = ("out", "record", "json", "plots", "plot", "mjcf", "onnx", "log", "dump", "truth", "html")
+OUTPUTS = (
+    "out",
+    "record",
+    "json",
+    "plots",
+    "plot",
+    "mjcf",
+    "onnx",
+    "log",
+    "dump",
+    "truth",
+    "html",
+    "rerun",
+)
 """Fields of commands that are written; other paths are read."""
 
 TINY = ["horizons=[0.3]", "iterations=2", "samples=100"]
@@ -59,9 +72,11 @@ SMALL: dict[str, list[str]] = {
         *("--repeats", "1"),
     ],
     "report": [],
+    "export": [],
     "policy": ["--no-simulation"],
     "evaluate": ["--episodes", "2", "--seconds", "2.5"],
     "train": ["--samples", "400", "--environments", "8"],
+    "deploy": ["--plan", "stand 0.2, walk 0.4, lower, walk 0.6, damp 0.2"],
 }
 SMALL["demo"] = ["--hours", "0.01", *SMALL["close"]]
 """Verb -> options that make it small; a verb that is not here cannot be run and must be placed."""
@@ -72,7 +87,10 @@ SETTINGS = ("--set", "--trainer-set", "--model-set")
 SMALLER = {"upper_body": ["--count", "2"], "waypoints": ["--seconds", "4"]}
 """Motion -> options that make it small."""
 
-SLOW = ("identify", "correct", "compare", "close", "collect", "demo", "report", "train")
+SLOW = (
+    *("identify", "correct", "compare", "close", "collect", "demo", "report", "train", "export"),
+    "deploy",
+)
 """Verbs that take more than a second or two."""
 SLOW_INPUTS = ("--correction", "data/simlifter", "evaluate kick")
 """What takes long to make."""
@@ -86,13 +104,31 @@ ONLY_PARSED = {
     "gapless import generic logs/ --mapping mapping.toml --robot my_robot.xml": "a humanoid's "
     "own files; tests/recordings/test_servo_biped.py",
     "gapless close data/standing": "a floor takes minutes; tests/recovery/test_standing_biped.py",
+    "gapless close data/ --robot g1_23dof --policy": "the same; tests/cli/test_close_command.py",
     "gapless close data/walks": "closing a walk takes minutes; see tests/evaluation",
     "gapless train squat_level1": "the motion is ASAP's; the same command runs on another",
     "gapless evaluate squat": "the policy is made by that command",
+    "gapless imitate": "its teachers are trackers of three motions; tests/imitation runs it",
+    "gapless policy show student": "made by that command",
+    "gapless evaluate student": "the same",
+    "gapless evaluate kick --run run --correction-use": "closing a robot on its feet takes "
+    "minutes; tests/cli/test_correction_use.py runs it",
     "gapless finetune": "closing a robot on its feet takes minutes; tests/tracking tunes",
+    "gapless identify clamped": "a G1 with a clamped foot takes minutes; "
+    "tests/recovery/test_load_recovery.py has a small robot",
+    "gapless evaluate carrying": "made by that command",
+    "gapless train walk.npz --robot g1_23dof --calibration": "the same",
     "gapless loop": "the same; tests/tracking/test_policy_loop.py runs a small one",
     "gapless retarget": "the file is a person's; tests/motions/retargeting runs it",
     "gapless motion check dance.npz": "made by that command; tests/cli/test_retarget_command.py",
+    "gapless export RUN --to urdf": "its robot is no URDF's; tests/exports/test_urdf_folder.py",
+    "gapless export RUN --to mjlab --out kick_mjlab": "closing a robot on its feet takes minutes; "
+    "tests/in_mjlab",
+    "gapless import mcap replays": "written by that command; tests/exports/test_mcap_replays.py",
+    "gapless evaluate --matrix": "a cluster; tests/scale/test_ray.py runs it",
+    "gapless deploy --simulate": "lives until it is stopped; tests/deployment runs one",
+    "gapless deploy walk.onnx kick.toml": "needs a robot; tests/deployment/test_unitree_flight.py",
+    "gapless deploy walk.onnx --robot g1 --link unitree": "the same",
     "gapless view": "serves until it is stopped; tests/browser opens it",
 }
 """Beginning of a command that is not run -> why."""

@@ -30,6 +30,8 @@ NOT_RUN = {
     ("docs/policies.md", "run.worlds()"): "closing a walk takes minutes; see tests/evaluation",
     ("docs/deploy.md", "SimulatedUnitree"): "it lives until it is told; see tests/deployment",
     ("docs/deploy.md", "recover_flight("): "needs a run that was killed; see tests/deployment",
+    ("docs/export.md", "gapless.export("): "needs a finished run; tests/exports makes these calls",
+    ("docs/scale.md", "gapless.close_fleet("): "tests/scale makes these calls",
     ("docs/correct.md", "gapless.correct("): "minutes of training; example 05 makes these calls",
 }
 """Page and a text of a block that is not run -> why; those of README are all run."""

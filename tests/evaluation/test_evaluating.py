@@ -80,3 +80,12 @@ def test_an_unknown_world_or_command_is_named(found: Evaluation, still: Policy, 
         evaluate(still, world, replace(GENTLE, commands=((0.5,),)))
     with pytest.raises(DataError, match="no world"):
         evaluate(still, {})
+
+
+@pytest.mark.parametrize("change", [{"worlds": []}, {"worlds": [3]}, {"notes": [1.5]}])
+def test_a_damaged_evaluation_is_refused(change: dict, tmp_path: Path) -> None:
+    """One without a world, which has no answer, too."""
+    from finished_loop import evaluation
+
+    with pytest.raises(FormatError, match="is damaged"):
+        Evaluation.from_dict({**evaluation(1.0, False).to_dict(), **change})

@@ -8,6 +8,7 @@ import pytest
 
 from gapless.cli.main import main
 from gapless.errors import FormatError
+from gapless.evaluation import Evaluation
 from gapless.evaluation.evaluation_matrix import EvaluationMatrix
 from still_policy import write_policy
 
@@ -16,6 +17,7 @@ robot = "go2"
 worlds = ["mujoco", "mujoco:mild"]
 seeds = [0, 1]
 episodes = 2
+seconds = 1.5
 push = 0.5
 [policies]
 still = "still/policy.toml"
@@ -35,7 +37,6 @@ def test_cells_are_made_once_and_summed_up(
     file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The second time nothing is played; the table has both worlds."""
-    monkeypatch.setattr("gapless.evaluation.scenario.Scenario.seconds", 1.0, raising=False)
     assert main(["evaluate", "--matrix", str(file), "--json", str(file.parent / "m.json")]) == 0
     shown = capsys.readouterr().out
     assert "mujoco:mild" in shown and "over 2 seeds" in shown
@@ -43,6 +44,8 @@ def test_cells_are_made_once_and_summed_up(
     assert all(cell.file.exists() for cell in matrix.cells())
     mean, spread = matrix.scores()["mujoco"]["still"]["survival"]
     assert 0.0 <= mean <= 1.0 and spread >= 0.0
+    first = Evaluation.load(next(matrix.cells()).file)
+    assert max(first.worlds[0].seconds) <= 1.5
     monkeypatch.setattr(
         "gapless.evaluation.evaluation_matrix.evaluate",
         lambda *a, **k: pytest.fail("a cell was made again"),
@@ -68,7 +71,7 @@ def test_a_missing_cell_alone_is_made_again(file: Path) -> None:
     [
         ('robot = "go2"\n', "lacks policies, worlds"),
         (TEXT.replace("worlds", "world"), "'world' is not known"),
-        ("robot = [", "is no matrix"),
+        ("robot = [", "is no valid matrix"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_said(tmp_path: Path, text: str, says: str) -> None:
@@ -82,3 +85,16 @@ def test_neither_policy_nor_matrix(capsys: pytest.CaptureFixture[str]) -> None:
     """Says what to type."""
     assert main(["evaluate"]) == 2
     assert "--matrix" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("worlds", "3.5"), ("seeds", "7"), ("out", "[]"), ("worlds", "[1.0]"), ("episodes", "'x'")],
+)
+def test_a_matrix_of_the_wrong_kinds_is_refused(key: str, value: str, tmp_path: Path) -> None:
+    """The key is named before anything is evaluated."""
+    told = {"robot": "'go2'", "worlds": "['mujoco']", "policies": "{a = 'a'}", key: value}
+    file = tmp_path / "matrix.toml"
+    file.write_text("\n".join(f"{k} = {v}" for k, v in told.items()))
+    with pytest.raises(FormatError, match=f"{key} of EvaluationMatrix"):
+        EvaluationMatrix.read(file)

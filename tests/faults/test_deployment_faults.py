@@ -71,7 +71,7 @@ def damped_at(link: WatchedLink) -> int:
     return first
 
 
-def test_48_a_policy_that_gives_no_numbers(tmp_path: Path) -> None:
+def test_case_48_a_policy_that_gives_no_numbers(tmp_path: Path) -> None:
     """Not one of its commands leaves."""
     link = WatchedLink()
     report = deployed(tmp_path, link, np.nan)
@@ -79,7 +79,7 @@ def test_48_a_policy_that_gives_no_numbers(tmp_path: Path) -> None:
     assert report.damped is not None and "not finite" in report.damped.why
 
 
-def test_48_a_policy_that_gives_huge_numbers(tmp_path: Path) -> None:
+def test_case_48_a_policy_that_gives_huge_numbers(tmp_path: Path) -> None:
     """They are numbers, and no policy's."""
     link = WatchedLink()
     report = deployed(tmp_path, link, 1e6)
@@ -87,7 +87,7 @@ def test_48_a_policy_that_gives_huge_numbers(tmp_path: Path) -> None:
     assert report.damped is not None and report.damped.check == "output"
 
 
-def test_49_targets_beyond_what_joints_can_do(tmp_path: Path) -> None:
+def test_case_49_targets_beyond_what_joints_can_do(tmp_path: Path) -> None:
     """Clamped and counted; half a second of it damps. What is sent stays within the joints."""
     link, joints = WatchedLink(), Robot.load("go2").joints
     report = deployed(
@@ -101,7 +101,7 @@ def test_49_targets_beyond_what_joints_can_do(tmp_path: Path) -> None:
     assert np.abs(moved).max() <= 30.0 / 50 + 1e-9
 
 
-def test_50_a_cable_that_is_out(tmp_path: Path) -> None:
+def test_case_50_a_cable_that_is_out(tmp_path: Path) -> None:
     """The same sample again and again: three steps, then damping."""
 
     def cut(link: WatchedLink) -> None:
@@ -115,7 +115,7 @@ def test_50_a_cable_that_is_out(tmp_path: Path) -> None:
     assert damped_at(link) == 12  # read 0 was before the start; 11, 12 and 13 are old
 
 
-def test_51_a_robot_that_falls(tmp_path: Path) -> None:
+def test_case_51_a_robot_that_falls(tmp_path: Path) -> None:
     """It is pushed over; the sample that shows it is answered by damping."""
     link = WatchedLink()
     link.happens[5] = lambda link: link.push(np.array([0.0, 6.0, 3.0]))
@@ -133,7 +133,7 @@ def test_51_a_robot_that_falls(tmp_path: Path) -> None:
         ({"motor_fault": np.eye(12)[3]}, "motor_fault"),
     ],
 )
-def test_51_heat_an_empty_battery_and_a_motor_that_reports(
+def test_case_51_heat_an_empty_battery_and_a_motor_that_reports(
     shown: dict, check: str, tmp_path: Path
 ) -> None:
     """Each in the step in which it shows."""
@@ -153,7 +153,7 @@ def test_51_heat_an_empty_battery_and_a_motor_that_reports(
     assert damped_at(link) == 8
 
 
-def test_52_what_raises_anywhere(tmp_path: Path) -> None:
+def test_case_52_what_raises_anywhere(tmp_path: Path) -> None:
     """The link breaks while it reads: damping is tried at every step that is left."""
 
     def broken(link: WatchedLink) -> None:
@@ -166,7 +166,7 @@ def test_52_what_raises_anywhere(tmp_path: Path) -> None:
     assert damped_at(link) == 6
 
 
-def test_53_another_robot_and_a_start_far_away(tmp_path: Path) -> None:
+def test_case_53_another_robot_and_a_start_far_away(tmp_path: Path) -> None:
     """Refused before anything is sent."""
     link = WatchedLink()
     link.change = lambda state: replace(state, q=state.q + 0.6)

@@ -186,3 +186,27 @@ def test_masked_samples_never_reach_the_numbers(arms: Robot, clips: list[Recordi
     dirty = measure([replace(clip, mask=mask, q=q)], world)
     assert clean.to_dict() == dirty.to_dict()
     assert clean.clips[0].masked == 4 * len(arms.joints.names)
+
+
+PEGS = "".join(
+    f'<geom type="box" size=".01 .01 .05" pos="{x:.2f} {y:.2f} 0" mass=".01"/>'
+    for x in np.linspace(-0.2, 0.2, 6)
+    for y in np.linspace(-0.2, 0.2, 6)
+)
+TABLE = """<mujoco model="table"><size memory="{}"/><worldbody><body name="base" pos="0 0 0.06">
+<freejoint/><geom type="box" size=".05 .05 .05" mass="1"/>{}<body name="arm" pos="0 0 .06">
+<joint name="swing" axis="0 1 0" range="-90 90"/>
+<geom type="capsule" fromto="0 0 0 0 0 .1" size=".01" mass=".1"/></body></body></worldbody>
+<actuator><position joint="swing" kp="2" kv=".1" forcerange="-3 3"/></actuator></mujoco>"""
+
+
+def test_case_32_contacts_that_find_no_room_end_a_simulation(tmp_path: Path) -> None:
+    """MuJoCo leaves them out and goes on; here the environment has diverged."""
+    ended = {}
+    for memory in ("10M", "30K"):
+        file = tmp_path / f"{memory}.xml"
+        file.write_text(TABLE.format(memory, PEGS))
+        world = MujocoWorld(Robot.load(str(file), mount="free"), 50)
+        played = world.rollout(world.home(1), np.zeros((1, 20, 1)))
+        ended[memory] = bool(played.valid.all())  # type: ignore[union-attr]
+    assert ended == {"10M": True, "30K": False}

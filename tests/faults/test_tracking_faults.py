@@ -1,4 +1,4 @@
-"""Faults 45-60: what cannot be trained, motion or policy, is told, and nothing is left behind."""
+"""What cannot be trained, motion or policy, is told, and nothing is left behind."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def trained_on(motion: Motion, robot: str, folder: Path) -> list[str]:
     return ["train", str(motion.save(folder / "motion.npz")), "--robot", robot]
 
 
-def test_case_45_a_motion_of_another_robot_is_refused(tmp_path: Path, capsys, rod: Robot) -> None:
+def test_a_motion_of_another_robot_is_refused(tmp_path: Path, capsys, rod: Robot) -> None:
     """By the names of its joints, either way round."""
     said = refused(trained_on(swings(), "g1_23dof", tmp_path), tmp_path, capsys)
     assert "'swing'" in said and "motion.npz" in said
@@ -68,7 +68,7 @@ def test_case_45_a_motion_of_another_robot_is_refused(tmp_path: Path, capsys, ro
     assert "left_hip_pitch_joint" in said
 
 
-def test_case_46_a_motion_with_a_nan_is_refused(tmp_path: Path, capsys, rod: Robot) -> None:
+def test_a_motion_with_a_nan_is_refused(tmp_path: Path, capsys, rod: Robot) -> None:
     """With the joint and the moment; of the base, too."""
     q = swings().q
     q[20] = np.nan
@@ -85,13 +85,13 @@ def test_case_46_a_motion_with_a_nan_is_refused(tmp_path: Path, capsys, rod: Rob
     assert "base_pos is not finite" in said
 
 
-def test_case_47_a_motion_that_is_too_short_is_refused(tmp_path: Path, capsys, rod: Robot) -> None:
+def test_a_motion_that_is_too_short_is_refused(tmp_path: Path, capsys, rod: Robot) -> None:
     """There is nothing to track in a tenth of a second."""
     said = refused(trained_on(swings(0.1), rod.source, tmp_path), tmp_path, capsys)
     assert "'swings' lasts 0.10 s; a tracker needs 0.2 s" in said
 
 
-def test_case_48_a_robot_on_its_feet_needs_a_base(tmp_path: Path, capsys) -> None:
+def test_a_robot_on_its_feet_needs_a_base(tmp_path: Path, capsys) -> None:
     """A motion without one does not say what its feet stand on."""
     bare = replace(standing_motion(Robot.load("g1_23dof")), base_pos=None, base_quat_wxyz=None)
     said = refused(trained_on(bare, "g1_23dof", tmp_path), tmp_path, capsys)
@@ -114,7 +114,7 @@ def begun(folder: Path, robot: Robot) -> str:
     return str(Run.begin(folder, robot, facts).path)
 
 
-def test_case_49_a_run_of_another_robot_is_refused(tmp_path: Path, capsys, rod: Robot) -> None:
+def test_a_run_of_another_robot_is_refused(tmp_path: Path, capsys, rod: Robot) -> None:
     """By the joints that it lacks."""
     policy = str(policy_of(rod, swings(), tmp_path / "policy").source.parent)
     run = begun(tmp_path / "run", Robot.load("so101"))
@@ -122,7 +122,7 @@ def test_case_49_a_run_of_another_robot_is_refused(tmp_path: Path, capsys, rod: 
     assert "'swing'" in said
 
 
-def test_case_50_a_policy_that_sees_its_base_needs_one(tmp_path: Path, capsys) -> None:
+def test_a_policy_that_sees_its_base_needs_one(tmp_path: Path, capsys) -> None:
     """A run of the same robot, held, cannot tune it."""
     walker = Robot.load("g1_23dof", mount="free")
     motion = standing_motion(walker, 0.3)
@@ -132,7 +132,7 @@ def test_case_50_a_policy_that_sees_its_base_needs_one(tmp_path: Path, capsys) -
     assert "sees base_ang_vel, projected_gravity: that needs a base" in said
 
 
-def test_case_51_a_rate_that_does_not_fit_is_refused(
+def test_a_rate_that_does_not_fit_is_refused(
     tmp_path: Path, pair: Robot, made: Callable[..., Correction]
 ) -> None:
     """A correction acts at its own rate; a policy of another cannot be tuned under it."""
@@ -145,7 +145,7 @@ def test_case_51_a_rate_that_does_not_fit_is_refused(
     assert not (tmp_path / "out").exists()
 
 
-def test_case_52_a_network_with_a_memory_is_refused(tmp_path: Path, capsys, rod: Robot) -> None:
+def test_a_network_with_a_memory_is_refused(tmp_path: Path, capsys, rod: Robot) -> None:
     """By the node that shows it; it is evaluated, not tuned."""
     whole = policy_of(rod, swings(), tmp_path / "policy")
     ports = Ports("obs", "actions", {"h_in": "h_out"})
@@ -159,7 +159,7 @@ def test_case_52_a_network_with_a_memory_is_refused(tmp_path: Path, capsys, rod:
     assert "is no chain of dense layers" in said and "without a memory" in said
 
 
-def test_case_53_progress_that_was_cut_short_is_refused(tmp_path: Path, capsys, rod: Robot) -> None:
+def test_progress_that_was_cut_short_is_refused(tmp_path: Path, capsys, rod: Robot) -> None:
     """It is left as it is; starting over gives the policy that it would be."""
     asked = trained_on(swings(0.5), rod.source, tmp_path)
     assert main([*asked, *SMALL, "--out", str(tmp_path / "a" / "out")]) == 0
@@ -173,7 +173,7 @@ def test_case_53_progress_that_was_cut_short_is_refused(tmp_path: Path, capsys, 
     assert whole == again and not kept.exists()
 
 
-def test_case_54_a_contract_that_was_damaged_is_refused(tmp_path: Path, capsys, rod: Robot) -> None:
+def test_a_contract_that_was_damaged_is_refused(tmp_path: Path, capsys, rod: Robot) -> None:
     """As is a network that was cut short, and one that names a motion that is gone."""
     policy = policy_of(rod, swings(), tmp_path / "policy")
     run, network = begun(tmp_path / "run", rod), policy.source
@@ -202,9 +202,7 @@ def spoilt(kind: str) -> tuple[Motion, str]:
 
 
 @pytest.mark.parametrize("kind", ["floor", "speed", "range"])
-def test_case_55_a_motion_that_nothing_can_follow_is_refused(
-    kind: str, tmp_path: Path, capsys
-) -> None:
+def test_a_motion_that_nothing_can_follow_is_refused(kind: str, tmp_path: Path, capsys) -> None:
     """By train and by loop, before anything is written; in Python, too."""
     motion, told = spoilt(kind)
     asked = trained_on(motion, "g1_23dof", tmp_path)
@@ -217,7 +215,7 @@ def test_case_55_a_motion_that_nothing_can_follow_is_refused(
     assert not (tmp_path / "out").exists()
 
 
-def test_case_56_a_policy_is_not_tuned_on_such_a_motion(tmp_path: Path, capsys, rod: Robot) -> None:
+def test_a_policy_is_not_tuned_on_such_a_motion(tmp_path: Path, capsys, rod: Robot) -> None:
     """Given beside it."""
     policy = str(policy_of(rod, swings(), tmp_path / "policy").source.parent)
     far = replace(swings(), q=swings().q + 4).save(tmp_path / "far.npz")
@@ -226,7 +224,7 @@ def test_case_56_a_policy_is_not_tuned_on_such_a_motion(tmp_path: Path, capsys, 
     assert "'swings' cannot be tracked by pendulum: joints beyond their range" in said
 
 
-def test_case_57_gains_of_another_robot_are_refused(tmp_path: Path, capsys, rod: Robot) -> None:
+def test_gains_of_another_robot_are_refused(tmp_path: Path, capsys, rod: Robot) -> None:
     """Ten times as stiff as the robot: tuning would only learn around it."""
     stiff = rod.with_joints(kp=10 * rod.joints.kp)
     policy = str(policy_of(stiff, swings(), tmp_path / "policy").source.parent)
@@ -235,9 +233,7 @@ def test_case_57_gains_of_another_robot_are_refused(tmp_path: Path, capsys, rod:
     assert "states kp of swing 220, the robot 22 N·m/rad" in said and "policy check" in said
 
 
-def test_case_58_a_loop_begins_with_a_policy_of_its_robot(
-    tmp_path: Path, capsys, rod: Robot
-) -> None:
+def test_a_loop_begins_with_a_policy_of_its_robot(tmp_path: Path, capsys, rod: Robot) -> None:
     """Of another one it is refused, and so are numbers that make no loop; no folder is made."""
     policy = str(policy_of(rod, swings(), tmp_path / "policy").source.parent)
     motion = standing_motion(Robot.load("g1_23dof", mount="free"), 0.3)
@@ -250,7 +246,7 @@ def test_case_58_a_loop_begins_with_a_policy_of_its_robot(
     assert "is not empty and is no loop" in refused(asked, tmp_path, capsys)
 
 
-def test_case_59_a_training_that_runs_away_keeps_what_it_had(
+def test_a_training_that_runs_away_keeps_what_it_had(
     tmp_path: Path, capsys, rod: Robot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Noise that explodes stops it; the checkpoint of the round before is whole, no policy is."""
@@ -269,7 +265,7 @@ def test_case_59_a_training_that_runs_away_keeps_what_it_had(
     assert read_tensors(checkpoint_of(out))[1]["iteration"] == 10 and not out.exists()
 
 
-def test_case_60_a_folder_that_is_neither_run_nor_loop_has_no_page(tmp_path: Path, capsys) -> None:
+def test_a_folder_that_is_neither_run_nor_loop_has_no_page(tmp_path: Path, capsys) -> None:
     """Both are named, with what makes them."""
     for folder in (tmp_path, tmp_path / "absent"):
         assert main(["report", str(folder)]) == 2

@@ -119,3 +119,12 @@ def test_worlds_of_a_calibration_keep_their_options(pair: Robot, found: Calibrat
     world = found.world(pair, 100, physics_step=STEP)
     assert isinstance(world, MujocoWorld)
     assert world.rate == 100 and world.timestep == STEP
+
+
+@pytest.mark.parametrize("key", ["signs", "made_by", "estimates", "correlation", "choose"])
+def test_a_calibration_with_text_for_a_table_is_damaged(
+    key: str, found: Calibration, tmp_path: Path
+) -> None:
+    """Whichever of its parts."""
+    with pytest.raises(FormatError, match="is damaged"):
+        Calibration.from_dict({**found.to_dict(), key: "x"})

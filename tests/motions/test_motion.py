@@ -119,3 +119,12 @@ def test_files_that_are_no_motion_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("time,j\n0,1\n1,2\n5,3\n")
     with pytest.raises(FormatError, match="not uniform"):
         Motion.load(tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize("value", [1e308, -1e7])
+def test_positions_that_nothing_can_have_are_refused(value: float) -> None:
+    """They are finite, and their slopes are not."""
+    q = np.zeros((5, 1))
+    q[2] = value
+    with pytest.raises(DataError, match=r"absurdly large at 0\.040 s"):
+        Motion("far", ("hip",), 50.0, q)

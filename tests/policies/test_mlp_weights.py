@@ -219,3 +219,15 @@ def test_a_network_that_names_files_elsewhere_is_refused(tmp_path: Path) -> None
     (folder / "a.onnx").write_bytes(outside.SerializeToString())
     with pytest.raises(GaplessError, match=r"a\.onnx"):
         read_mlp(folder / "a.onnx")
+
+
+@pytest.mark.parametrize("bias", [np.zeros(7, np.float32), np.array(["x"] * 8)])
+def test_weights_that_do_not_fit_are_refused(bias: np.ndarray, tmp_path: Path) -> None:
+    """A bias of another length, or of letters."""
+    path = written(tmp_path / "a.onnx", network())
+    model = onnx.load(str(path))
+    (old,) = (w for w in model.graph.initializer if list(w.dims) == [8])
+    old.CopyFrom(onnx.numpy_helper.from_array(bias, old.name))
+    path.write_bytes(model.SerializeToString())
+    with pytest.raises(GaplessError, match="do not fit"):
+        read_mlp(path)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 import gapless
 from gapless.motions.motion_frames import MotionFrames
 from gapless.policies import Policy
@@ -27,6 +29,7 @@ def error(policy: Policy, world: World) -> float:
     return float(whole_episodes(world, task, read_mlp(policy.network.path)).mean())
 
 
+@pytest.mark.slow
 def test_a_planted_weakness_is_won_back(swinger: Policy, tmp_path: Path) -> None:
     """Drives that make 70 % of a gain: of the error that they cost, 60 % at least."""
     robot = pendulum(tmp_path)

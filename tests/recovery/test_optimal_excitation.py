@@ -33,6 +33,7 @@ def best_chirp(benchmark: ModuleType, world: MujocoWorld, seconds: float) -> Mot
     return chirps[int(np.argmin([benchmark.geometric_mean(e) for e in errors]))]
 
 
+@pytest.mark.slow
 def test_the_optimal_motion_promises_more_than_the_best_chirp(benchmark: ModuleType) -> None:
     """A larger determinant of the information, and smaller predicted errors."""
     robot = benchmark.so101_pair()

@@ -15,7 +15,7 @@ import gapless
 from closed_arm import HOSTILE
 from gapless.closing import Run
 from gapless.comparison.comparison import Comparison, Row, Score
-from gapless.errors import ArtifactError, MissingExtraError
+from gapless.errors import ArtifactError, FormatError, MissingExtraError
 from gapless.reports.page import SECTIONS, in_script, page, report
 
 
@@ -145,3 +145,22 @@ def test_a_comparison_beside_the_run_is_shown(run: Run, tmp_path: Path) -> None:
     text = report(folder).read_text("utf-8")
     assert "0.0123" in text and HOSTILE not in text
     assert "on held-out motions: 7" in text and "on motions of elsewhere: 7" in text
+
+
+@pytest.mark.parametrize("check", [7, {"findings": 3}, {"recordings": None}])
+def test_a_damaged_file_of_the_run_costs_its_section_alone(
+    run: Run, check: object, tmp_path: Path
+) -> None:
+    """The others are there; the damaged one says what is wrong."""
+    shutil.copytree(run.path, tmp_path / "run")
+    (tmp_path / "run" / "check.json").write_text(json.dumps(check))
+    text = report(tmp_path / "run", tmp_path / "page.html").read_text()
+    assert "damaged" in text and "provenance" in text
+
+
+@pytest.mark.parametrize("key", ["robot", "settings", "data", "split"])
+def test_a_run_whose_facts_are_damaged_is_refused(run: Run, key: str) -> None:
+    """In words, by whatever needs them."""
+    broken = Run(run.path, {**run.facts, key: "x"})
+    with pytest.raises(FormatError, match=rf"damaged: {key}"):
+        _ = broken.fact("robot", "name"), broken.raw(), broken.taught

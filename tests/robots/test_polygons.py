@@ -61,3 +61,12 @@ def test_what_has_few_corners_stays_and_what_needs_many_is_not_forced() -> None:
     hexagon = 0.1 * CIRCLE[::7][:6]
     np.testing.assert_array_equal(simplified(hexagon, TOLERANCE), hexagon)
     assert simplified(0.2 * CIRCLE, TOLERANCE) is None
+
+
+def test_what_was_found_once_is_nobodys_to_change() -> None:
+    """The same polygon asked for again gives the same, whatever became of the first answer."""
+    first = simplified(ROUNDED, TOLERANCE)
+    assert first is not None
+    kept = first.copy()
+    first += 1.0
+    np.testing.assert_array_equal(simplified(ROUNDED, TOLERANCE), kept)

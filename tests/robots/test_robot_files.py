@@ -118,6 +118,19 @@ def test_mjcf_simulates_as_the_original_does(biped):
     np.testing.assert_allclose(data[0].qpos, data[1].qpos, atol=1e-9)
 
 
+@pytest.mark.parametrize("lock", [[], ["left_hip"], ["right_knee", "left_knee"]])
+def test_mjcf_ranges_stay_with_their_joints(biped, lock):
+    """Whatever is locked, and though a free joint takes the place of the file's."""
+    model = Robot.from_mjcf(biped).lock(lock).model()
+    left = [n for n in ("left_hip", "left_knee", "right_hip", "right_knee") if n not in lock]
+    reach = {"hip": [-60, 60], "knee": [0, 120]}
+    for name in left:
+        np.testing.assert_allclose(
+            np.degrees(model.joint(name).range), reach[name.rpartition("_")[2]], atol=1e-9
+        )
+    assert model.njnt == len(left) + 1
+
+
 def test_mjcf_stands_on_our_floor_only(biped):
     """The file's ground is replaced, and the feet touch ours at home."""
     model = Robot.from_mjcf(biped).model()

@@ -166,7 +166,7 @@ link_groups = { hands = ["hands"] }
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("model = ", "not a TOML file"),
+        ("model = ", "no valid TOML file"),
         ("rate = 50", "model must be the path"),
         ('model = "gone.xml"', r"no model at .*gone\.xml"),
         ('model = "arm.obj"', "model must be the path"),

@@ -66,6 +66,7 @@ def test_the_loop_runs_and_resumes(robot: Robot, sways: Motion, tmp_path: Path) 
     assert all(np.isfinite(s["e_g_mpjpe"]) for s in found["policies"].values())
     run = Run.open(tmp_path / "loop" / "run_1")
     assert all("take" in name for name in run.taught)
+    assert run.facts["policy"]["name"] == "policy_0"  # whose paths the simulator must predict
     before = {f: f.stat().st_mtime_ns for f in (tmp_path / "loop").rglob("*.onnx")}
     again = PolicyLoop(sways, robot, target, tmp_path / "loop", HOW).run()
     assert again == found
@@ -90,6 +91,7 @@ def shown_again(loop: PolicyLoop) -> None:
     assert "loop-errors" in text and "sways" in text and "not there" not in text
 
 
+@pytest.mark.slow
 def test_a_loop_that_is_killed_in_its_training_goes_on(
     robot: Robot, sways: Motion, tmp_path: Path
 ) -> None:

@@ -55,7 +55,7 @@ def test_it_is_read_back_whole(small: Tracker, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [1e-3, 1e3])
-def test_what_acts_otherwise_is_refused(size: float, rod: Robot, tmp_path: Path) -> None:
+def test_case_47_what_acts_otherwise_is_refused(size: float, rod: Robot, tmp_path: Path) -> None:
     """By a hundred-thousandth of the largest action, or of one; then nothing is there."""
     tracker = tracker_of(rod, MotionFrames.of(swings(), rod), "asap", size)
     acted = tracker.weights(seen(tracker))

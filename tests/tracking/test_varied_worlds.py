@@ -15,7 +15,8 @@ from gapless.motions.motion_frames import MotionFrames
 from gapless.robots import Robot
 from gapless.tracking.tracking_contract import tracking_contract
 from gapless.tracking.tracking_task import gains_of
-from gapless.tracking.varied_worlds import DELAY, FRICTION, STIFFNESS, varied_world, world_within
+from gapless.tracking.variation_ranges import RANGES
+from gapless.tracking.varied_worlds import varied_world, world_within
 from gapless.worlds import HiddenWorld, MujocoWorld
 from gapless.worlds.mixed_world import MixedWorld
 from hidden_pair import STEP, nominal_pair, recorded
@@ -32,12 +33,22 @@ def many(walker: Robot) -> MixedWorld:
 def test_they_differ_as_in_the_table(walker: Robot, many: MixedWorld) -> None:
     """Friction of the floor, stiffness of every joint, delay of all commands."""
     assert len(many.worlds) == 6
+    table = RANGES["asap"]
+    assert table.friction and table.stiffness and table.delay
     friction = [w.robot.floor.friction for w in many.worlds]
     stiff = np.array([w.robot.joints.kp / walker.joints.kp for w in many.worlds])
     delay = np.array([w.effects.delay for w in many.worlds])
-    assert min(friction) >= FRICTION[0] and max(friction) <= FRICTION[1] and len({*friction}) == 6
-    assert stiff.min() >= STIFFNESS[0] and stiff.max() <= STIFFNESS[1] and np.ptp(stiff) > 0.05
-    assert delay.min() >= DELAY[0] and delay.max() <= DELAY[1]
+    assert (
+        min(friction) >= table.friction[0]
+        and max(friction) <= table.friction[1]
+        and len({*friction}) == 6
+    )
+    assert (
+        stiff.min() >= table.stiffness[0]
+        and stiff.max() <= table.stiffness[1]
+        and np.ptp(stiff) > 0.05
+    )
+    assert delay.min() >= table.delay[0] and delay.max() <= table.delay[1]
     assert (np.ptp(delay, axis=1) == 0).all() and len({*delay[:, 0]}) == 6
     assert all(w.robot.joints.kd.tolist() == walker.joints.kd.tolist() for w in many.worlds)
 

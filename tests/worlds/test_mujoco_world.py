@@ -213,3 +213,10 @@ def test_record_refuses_nothing_but_divergence(arms: Robot) -> None:
     np.testing.assert_array_equal(clip.q[0], arms.joints.default)
     with pytest.raises(DataError, match="not finite"):
         record(world, motion * np.nan, "m", start=world.home())
+
+
+@pytest.mark.parametrize(("rate", "step"), [(1e-320, 0.002), (1e-6, 0.002), (1e300, 1.0)])
+def test_a_clock_that_nothing_can_follow_is_refused(so101: Robot, rate: float, step: float) -> None:
+    """It would take for ever, or not be a number."""
+    with pytest.raises(SimulationError, match="cannot be simulated"):
+        MujocoWorld(so101, rate, physics_step=step)

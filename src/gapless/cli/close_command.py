@@ -4,28 +4,37 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
 
 from gapless.cli.correction_option import settings_of
-from gapless.cli.robot_option import OfDataset
+from gapless.cli.fleet_report import close_many
+from gapless.cli.place_option import Placed
+from gapless.cli.robot_option import OfRobot
 from gapless.cli.split_option import share_or_patterns
 from gapless.cli.stopping import stoppable, stopped
 from gapless.cli.terminal import check_outputs, console, parse, progress, save_json
-from gapless.errors import MissingExtraError
+from gapless.errors import GaplessError, MissingExtraError
 
 if TYPE_CHECKING:
     from gapless.closing import CloseSettings, Run
+    from gapless.progress import Watch
 
 
 @dataclass(frozen=True, kw_only=True)
-class Close(OfDataset):
+class Close(OfRobot, Placed):
     """Check, measure, identify, learn what is left, keep what helps, report on held-out motions.
 
-    Stopped or killed, the same command resumes.
+    Several datasets, one for each unit of a fleet, have a run each and a page together. Stopped or
+    killed, the same command resumes.
     """
 
+    datasets: Annotated[tuple[Path, ...], tyro.conf.Positional]
+    """Folder of a dataset; make one with gapless import or gapless collect. Several are units of a
+    fleet."""
     out: Path
-    """Folder of the run."""
+    """Folder of the run, or of the fleet's runs."""
     learn: tuple[str, ...] = ()
     """Patterns of the motions to learn from and choose by; all others are held out, or those that
     --test names."""
@@ -34,6 +43,9 @@ class Close(OfDataset):
     set: tuple[str, ...] = ()
     """Other settings than those that suit the recordings, e.g. horizon=0.5, model=operator,
     'parameters=["kp","frictionloss"]', test=0.3, 'units=["4"]'."""
+    policy: Path | None = None
+    """Policy that follows a motion, under which the robot was recorded from the start of every
+    take: what is kept must predict where it takes the robot, too."""
     restart: bool = False
     """Forget an earlier run in that folder."""
     json: Path | None = None
@@ -43,20 +55,19 @@ class Close(OfDataset):
 def run(arguments: list[str]) -> int:
     """Parse and run."""
     args = parse(Close, "close", arguments)
-    from gapless.closing import close
-
     check_outputs(args.json)
-    dataset, robot = args.opened()
+    if not args.datasets:
+        raise GaplessError("which recordings? gapless close DATA --out RUN")
+    if args.policy and (len(args.datasets) > 1 or args.on != Placed.on):
+        raise GaplessError(
+            "--policy is of one dataset that is closed here; leave out --on, and close units of a "
+            "fleet one by one"
+        )
+    if len(args.datasets) > 1:
+        return close_many(args, _settings(args))
     try:
         with stoppable(), progress("closing") as show:
-            found = close(
-                dataset,
-                robot,
-                args.out,
-                restart=args.restart,
-                watch=show,
-                settings=_settings(args),
-            )
+            found = _closed(args, show)
     except KeyboardInterrupt as stop:
         return stopped(stop, (args.out / "run.json").exists())
     for note in found.facts["notes"]:
@@ -66,6 +77,26 @@ def run(arguments: list[str]) -> int:
     console().print(f"simulator {args.out / 'use.py'}")
     _report(found)
     return 0
+
+
+def _closed(args: Close, show: Watch) -> Run:
+    """The run of one dataset, made here or elsewhere."""
+    from gapless.closing import close
+    from gapless.policies.policy_files import load_policy
+    from gapless.recordings import Dataset, robot_of
+    from gapless.scale.fleet_closing import close_elsewhere
+
+    (path,) = args.datasets
+    dataset, settings = Dataset.open(path), _settings(args)
+    robot = robot_of(dataset, args.robot, args.mount, args.lock)
+    if args.on == Placed.on:
+        policy = load_policy(args.policy, robot) if args.policy else None
+        how = {"settings": settings, "policy": policy, "restart": args.restart}
+        return close(dataset, robot, args.out, **how, watch=show)
+    workers, again = args.workers(), args.restart
+    return close_elsewhere(
+        path, robot, args.out, workers, settings=settings, restart=again, watch=show
+    )
 
 
 def _settings(args: Close) -> CloseSettings:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from gapless.cli.command_option import read_command
+from gapless.cli.place_option import Placed, without_place
 from gapless.cli.terminal import check_outputs, console, parse, progress, save_json
 from gapless.errors import DataError
 from gapless.progress import Progress, Watch
@@ -19,12 +20,13 @@ if TYPE_CHECKING:
     from gapless.collection import Collection, CollectionPlan
 
 
-@dataclass(frozen=True)
-class Collect:
+@dataclass(frozen=True, kw_only=True)
+class Collect(Placed):
     """Play motions x payloads x rates x units x repeats, and store each with its replica.
 
-    Stopped or killed, the same command resumes. Options that are not given are those
-    of the preset, or the plain ones: one unit, one repeat, 50 Hz, nothing carried.
+    Stopped or killed, the same command resumes. With --on, each unit is a task of its own. Options
+    that are not given are those of the preset, or the plain ones: one unit, one repeat, 50 Hz,
+    nothing carried.
     """
 
     out: Path
@@ -52,8 +54,8 @@ class Collect:
     seconds: float | None = None
     """Length of each motion or walk that is drawn."""
     payloads: tuple[float, ...] | None = None
-    """Loads on each of the links given by --on, kg."""
-    on: tuple[str, ...] | None = None
+    """Loads on each of --payload-links, kg."""
+    payload_links: tuple[str, ...] | None = None
     """Links, or groups of links, that carry the payload."""
     rates: tuple[int, ...] | None = None
     """Control steps per second."""
@@ -100,7 +102,8 @@ def run(arguments: list[str]) -> int:
                 watch=speed.watch,
                 restart=args.restart,
                 truth=args.truth,
-                command=shlex.join(["gapless", "collect", *arguments]),
+                command=shlex.join(["gapless", "collect", *without_place(arguments)]),
+                workers=None if args.on == Placed.on else args.workers(),
             )
     except KeyboardInterrupt:
         text = "stopped; whole batches are kept. The same command again resumes"
@@ -117,8 +120,6 @@ def _plan(args: Collect) -> CollectionPlan:
     from gapless.collection import CollectionPlan, preset
 
     given = {k: v for k, v in vars(args).items() if k not in NOT_OF_THE_PLAN and v is not None}
-    if args.on is not None:
-        given["payload_links"] = args.on
     if args.policy is not None:
         given["policy"] = str(args.policy)
     if args.command:
@@ -140,6 +141,9 @@ class _Speed:
 
     def watch(self, now: Progress) -> None:
         """Show how far it is."""
+        if now.stage != "collecting":  # workers simulate; what they do is counted when stored
+            self._show(now)
+            return
         self.hours = now.figures["hours"] - now.figures["earlier"]
         speed = 60 * self.hours / max(time.perf_counter() - self._began, 1e-9)
         self._show(replace(now, figures={"robot h": now.figures["hours"], "robot h/min": speed}))

@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gapless.cli.compare_parts import forget_parts, make_parts
 from gapless.cli.correction_option import literal
+from gapless.cli.place_option import Placed
 from gapless.cli.split_option import Learning, beside, tell
 from gapless.cli.stopping import stoppable, stopped
 from gapless.cli.terminal import check_outputs, console, parse, progress, save_json
@@ -14,6 +16,8 @@ from gapless.errors import DataError, GaplessError
 from gapless.recordings.unit_names import unit
 
 if TYPE_CHECKING:
+    from gapless.comparison import Comparison
+    from gapless.progress import Watch
     from gapless.recordings import Dataset
     from gapless.recordings.recording import Recordings
 
@@ -21,10 +25,11 @@ ALL = "raw,asap-sysid,identify,delta-dynamics,asap,gaponet,residual-torque,ours"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compare(Learning):
+class Compare(Learning, Placed):
     """Train methods on the same recordings and print tables of their held-out errors.
 
-    With --json, methods that are finished are kept: stopped, the same command resumes.
+    With --json, methods that are finished are kept: stopped, the same command resumes. With --on,
+    each training of each method is a task of its own.
     """
 
     test_on: Path | None = None
@@ -55,39 +60,67 @@ class Compare(Learning):
 def run(arguments: list[str]) -> int:
     """Parse and run."""
     args = parse(Compare, "compare", arguments)
-    from gapless.comparison.comparing import compare
-    from gapless.measurement.spans import parse_horizon
-
     check_outputs(args.json)
-    dataset, robot = args.opened()
-    split = tell(replace(args, test_on=None).split(dataset))
     kept = args.json and args.json.with_name(f".{args.json.name}.progress")
     try:
         with stoppable(), progress("comparing") as show:
-            found = compare(
-                split,
-                robot,
-                [name.strip() for name in args.methods.split(",") if name.strip()],
-                test_on=_others(args, dataset),
-                seeds=args.seeds,
-                seed=args.seed,
-                horizons=[parse_horizon(h) for h in args.horizons],
-                horizon=args.horizon,
-                budget=args.budget,
-                windows=args.windows,
-                physics_step=args.physics_step,
-                settings=_settings(args.set),
-                checkpoint=kept,
-                restart=args.restart,
-                watch=show,
-            )
+            if args.on != Placed.on:
+                args = make_parts(args, arguments, kept, show)
+            found = compared(args, kept, show)
     except KeyboardInterrupt as stop:
         return stopped(stop, kept is not None and kept.exists())
     console().print(found)
     save_json(args.json, found.to_dict())
     if kept is not None:
         kept.unlink(missing_ok=True)
+        forget_parts(kept)
     return 0
+
+
+def compared(
+    args: Compare,
+    kept: Path | None,
+    show: Watch,
+    only: tuple[str, int] | None = None,
+    title: str = "",
+) -> Comparison:
+    """The comparison that was asked for, or one training of it.
+
+    Args:
+        args: as they were typed.
+        kept: file that keeps what is finished.
+        show: told how far it is.
+        only: method and seed of the one training.
+        title: of the other dataset, where it does not lie where it was typed.
+    """
+    from gapless.comparison.comparing import compare
+    from gapless.measurement.spans import parse_horizon
+
+    dataset, robot = args.opened()
+    split = replace(args, test_on=None).split(dataset)
+    return compare(
+        split if only else tell(split),
+        robot,
+        asked_methods(args),
+        test_on={title or name: other for name, other in _others(args, dataset).items()},
+        seeds=args.seeds,
+        seed=args.seed,
+        horizons=[parse_horizon(h) for h in args.horizons],
+        horizon=args.horizon,
+        budget=args.budget,
+        windows=args.windows,
+        physics_step=args.physics_step,
+        settings=_settings(args.set),
+        checkpoint=kept,
+        restart=args.restart,
+        only=only,
+        watch=show,
+    )
+
+
+def asked_methods(args: Compare) -> list[str]:
+    """Names of --methods."""
+    return [name.strip() for name in args.methods.split(",") if name.strip()]
 
 
 def _others(args: Compare, dataset: Dataset) -> dict[str, Recordings]:
@@ -99,10 +132,10 @@ def _others(args: Compare, dataset: Dataset) -> dict[str, Recordings]:
         other = [r for r in other if unit(r) in args.units]
     if not len(other):
         raise DataError(f"{args.test_on} has no recording of units {', '.join(args.units)}")
-    return {_told_apart(args.test_on.resolve().parts, args.dataset.resolve().parts): other}
+    return {told_apart(args.test_on.resolve().parts, args.dataset.resolve().parts): other}
 
 
-def _told_apart(own: tuple[str, ...], other: tuple[str, ...]) -> str:
+def told_apart(own: tuple[str, ...], other: tuple[str, ...]) -> str:
     """What of a path is not in another: g1_other of g1_other/fit/50hz and g1/fit/50hz."""
     first = _alike(own, other)
     last = _alike(own[first:][::-1], other[first:][::-1])

@@ -13,14 +13,16 @@ from gapless.cli.correct_options import (
     same_world,
     trainer_settings,
 )
+from gapless.cli.correct_parts import forget_trainings, make_trainings
 from gapless.cli.correction_option import calibration_of
 from gapless.cli.correction_report import draw, report
+from gapless.cli.place_option import Placed
 from gapless.cli.split_option import share_or_patterns, tell
 from gapless.cli.stopping import stoppable, stopped
 from gapless.cli.terminal import check_outputs, console, parse
+from gapless.cli.terminal import progress as shown_progress
 from gapless.cli.training_view import shown
 from gapless.errors import ArtifactError, DataError
-from gapless.progress import Progress
 from gapless.recordings import Dataset
 
 if TYPE_CHECKING:
@@ -59,10 +61,13 @@ def run(arguments: list[str]) -> int:
     from gapless.corrections import CorrectionRefusedError
 
     _check(args)
-    job = _job(args)
+    job = job_of(args)
     progress = args.out.with_name(f".{args.out.name}.progress.safetensors")
     try:
         with stoppable():
+            if args.on != Placed.on:
+                with shown_progress("trainings") as show:
+                    args = make_trainings(args, arguments, job.split, progress, show)
             found = _transferred(args, job) if args.transfer else _trained(args, job, progress)
     except KeyboardInterrupt as stop:
         return stopped(stop, progress.exists())
@@ -76,7 +81,7 @@ def run(arguments: list[str]) -> int:
             )
         return 1
     found.save(args.out, args.overwrite)
-    progress.unlink(missing_ok=True)
+    forget_trainings(progress)
     report(found, job.split, job.world, args.horizon, args.json)
     if args.onnx:
         from gapless.corrections.onnx_export import export_onnx
@@ -105,7 +110,7 @@ def _check(args: Correct) -> None:
     model_settings(args)
 
 
-def _job(args: Correct) -> _Job:
+def job_of(args: Correct) -> _Job:
     """Recordings, their split, and the calibrated world."""
     from gapless.worlds import MujocoWorld
 
@@ -122,13 +127,14 @@ def _trained(args: Correct, job: _Job, progress: Path) -> Correction:
     """Train, and show it."""
     from gapless.corrections import correct
     from gapless.learning.tensorboard import logged
+    from gapless.learning.wandb_log import both, wandb_logged
 
-    with logged(args.log) as log, shown() as view:
-
-        def watch(now: Progress) -> None:
-            view.watch(now)
-            log(now)
-
+    with (
+        logged(args.log) as log,
+        wandb_logged(args.wandb, args.out, vars(args)) as told,
+        shown() as view,
+    ):
+        watch = both(view.watch, both(log, told))
         return correct(
             job.split,
             job.nominal,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gapless.cli.correction_option import settings_of
+from gapless.cli.place_option import Placed
 from gapless.cli.split_option import Learning
 
 if TYPE_CHECKING:
@@ -14,10 +15,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Correct(Learning):
+class Correct(Learning, Placed):
     """Learn a correction of a simulator from recordings; motions it was not trained on decide.
 
-    Stopped or killed, the same command resumes.
+    Stopped or killed, the same command resumes. With --on, the training is a task, and where
+    motions choose in turn each of theirs is another.
     """
 
     out: Path
@@ -66,6 +68,8 @@ class Correct(Learning):
     """Forget the progress of an earlier run."""
     log: Path | None = None
     """Folder for TensorBoard event files."""
+    wandb: str | None = None
+    """Project of Weights & Biases to log to; WANDB_MODE=offline keeps it on this machine."""
     onnx: Path | None = None
     """File for the network as ONNX."""
     plots: Path | None = None

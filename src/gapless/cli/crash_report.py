@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 
 from gapless.artifact import provenance
+from gapless.errors import lacks_memory
 
 CRASHED = 70
 """Exit code of a defect (EX_SOFTWARE); 1 means unfit, 2 an error of the input."""
@@ -17,7 +18,7 @@ CRASHED = 70
 
 def report_crash(error: Exception, arguments: list[str]) -> int:
     """Write the traceback to a file, say so, and give the exit code."""
-    if isinstance(error, MemoryError):
+    if lacks_memory(error):
         tell("gapless: there is not enough memory for this; give fewer or shorter recordings")
         return CRASHED
     facts = "\n".join(f"{k} {v}" for k, v in provenance(time=True).items())

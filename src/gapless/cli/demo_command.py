@@ -7,10 +7,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gapless.cli import close_command
+from gapless.cli.required_extras import require_extras
 from gapless.cli.terminal import console, parse, progress
 
 if TYPE_CHECKING:
     from gapless.collection import CollectionPlan
+
+NEEDED = {
+    "matplotlib": "plots",
+    "mink": "motions",
+    "torch": "learn",
+    "jinja2": "report",
+    "plotly": "report",
+    "trimesh": "report",
+}
+"""Module -> the extra that brings it; asked for before anything is recorded."""
 
 
 @dataclass(frozen=True)
@@ -37,11 +48,10 @@ class Demo:
 def run(arguments: list[str]) -> int:
     """Parse and run."""
     args = parse(Demo, "demo", arguments)
+    require_extras("the demo", NEEDED)
     from gapless.closing import Run
-    from gapless.measurement.gap_plots import require_matplotlib
     from gapless.reports.summary_picture import summary_picture
 
-    require_matplotlib()
     recordings, folder = _recorded(args), args.out / "run"
     others = ["--set", *args.set] if args.set else []
     again = ["--restart"] if args.restart else []

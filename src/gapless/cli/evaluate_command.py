@@ -9,13 +9,23 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from gapless.cli.command_option import read_command
+from gapless.cli.correction_use import (
+    correction_to_use,
+    inverted,
+    read_use,
+    report_inversions,
+)
+from gapless.cli.load_option import read_load
+from gapless.cli.place_option import Placed
 from gapless.cli.prediction_report import report_prediction
+from gapless.cli.stopping import stoppable, stopped
 from gapless.cli.terminal import check_outputs, console, parse, progress, save_json
 from gapless.errors import DataError, GaplessError
 
 if TYPE_CHECKING:
     from gapless.closing import Run
     from gapless.evaluation import Evaluation, Scenario
+    from gapless.evaluation.inverted_policy import InvertedPolicy
     from gapless.evaluation.policy_episodes import Episodes
     from gapless.motions.motion import Motion
     from gapless.policies import Policy
@@ -25,7 +35,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evaluate:
+class Evaluate(Placed):
     """Run many episodes of a policy in the raw, the identified and the corrected simulator.
 
     With --run the result is kept in the run: its page shows it, and gapless view the worst episode.
@@ -39,6 +49,9 @@ class Evaluate:
     kept; the same command resumes."""
     run: Path | None = None
     """Folder of gapless close: its robot, and its simulators."""
+    calibration: Path | None = None
+    """File of gapless identify: the robot as identified, with the load that was found, beside the
+    raw one."""
     robot: str | None = None
     """Without a run: built-in robot or path of an .xml, .urdf or .toml; the policy's by default."""
     lock: tuple[str, ...] = ()
@@ -59,7 +72,8 @@ class Evaluate:
     push_every: float = 4.0
     """Seconds between pushes."""
     payload: tuple[str, ...] = ()
-    """Loads as LINK=KG."""
+    """Loads as LINK=KG, or LINK=KG@X,Y,Z for one that is elsewhere than the link's centre of mass,
+    m in the link's frame."""
     floor_friction: float | None = None
     """Of the floor; the robot's own by default."""
     slope: float = 0.0
@@ -69,6 +83,10 @@ class Evaluate:
     motion: Annotated[tuple[Path, ...], tyro.conf.arg(aliases=["--motions"])] = ()
     """What a tracker follows, for its errors, one for all policies or one for each; the contract's
     motion.file by default."""
+    correction_use: str | None = None
+    """With a run: beside the policy the same one that undoes the run's correction, invert,
+    invert:fixed-point or invert:gradient; on the robots of --world, or in the corrected simulator.
+    """
     sensitivity: int = 0
     """With a run: move so many identified parameters within their intervals."""
     against: Path | None = None
@@ -90,7 +108,9 @@ def run(arguments: list[str]) -> int:
 
     check_outputs(args.json, args.record)
     if args.matrix is not None:
-        return _matrix(args.matrix, args.json)
+        return _matrix(args)
+    if args.on != Placed.on:
+        raise GaplessError("--on is of --matrix FILE; one policy is evaluated here")
     if not args.policies:
         raise GaplessError("which policy? gapless evaluate POLICY, or --matrix FILE")
     if len(args.motion) not in (0, 1, len(args.policies)):
@@ -98,7 +118,9 @@ def run(arguments: list[str]) -> int:
             f"{len(args.motion)} motions for {len(args.policies)} policies; expected one for all, "
             "or one for each"
         )
-    if len(args.policies) > 1:
+    if args.calibration is not None and args.run is not None:
+        raise GaplessError("--run has a calibration of its own; give one of --run, --calibration")
+    if len(args.policies) > 1 or args.correction_use is not None:
         return _several(args)
     path = next(iter(args.policies))
     opened, robot = _robot(args)
@@ -133,9 +155,14 @@ def _several(args: Evaluate) -> int:
 
     alone = [k for k in ("sensitivity", "against", "record") if getattr(args, k)]
     if alone:
-        raise GaplessError(f"--{alone[0]} is of one policy; {len(args.policies)} were given")
+        why = "is not there with --correction-use" if args.correction_use else "is of one policy"
+        raise GaplessError(f"--{alone[0]} {why}; {len(args.policies)} were given")
     opened, own = _robot(args)
+    if args.correction_use is not None:
+        read_use(args.correction_use)
+        correction_to_use(opened)
     found: dict[str, Evaluation] = {}
+    undoing: dict[str, InvertedPolicy] = {}
     with progress("evaluating") as show:
         for k, path in enumerate(args.policies):
             policy = load_policy(path, own)
@@ -143,21 +170,30 @@ def _several(args: Evaluate) -> int:
             motion = _motion(args, policy, robot, k)
             worlds, asked = _worlds(args, opened, robot), _scenario(args, policy, [])
             found[str(path)] = evaluate(policy, worlds, asked, motion=motion, watch=show)
+            if args.correction_use is not None:
+                name = f"{path}, inverted"
+                undoing[name] = inverted(policy, opened, robot, asked, args.correction_use)
+                found[name] = evaluate(undoing[name], worlds, asked, motion=motion, watch=show)
     compared = PoliciesSideBySide(found)
     console().print(compared)
-    save_json(args.json, compared.to_dict())
+    counts = {"inversions": report_inversions(undoing)} if undoing else {}
+    save_json(args.json, compared.to_dict() | counts)
     return 0
 
 
-def _matrix(file: Path, json: Path | None) -> int:
+def _matrix(args: Evaluate) -> int:
     """Make what is missing, and print the tables."""
     from gapless.evaluation.evaluation_matrix import EvaluationMatrix
 
-    matrix = EvaluationMatrix.read(file)
-    with progress("evaluating") as show:
-        matrix.run(show)
+    assert args.matrix is not None
+    matrix, workers = EvaluationMatrix.read(args.matrix), args.workers()
+    try:
+        with stoppable(), progress("evaluating") as show:
+            matrix.run(show, workers)
+    except KeyboardInterrupt as stop:
+        return stopped(stop, any(cell.file.exists() for cell in matrix.cells()))
     console().print(matrix)
-    save_json(json, matrix.to_dict())
+    save_json(args.json, matrix.to_dict())
     return 0
 
 
@@ -191,8 +227,20 @@ def _worlds(args: Evaluate, opened: Run | None, robot: Robot) -> dict[str, World
     from gapless.worlds.named_worlds import world_of
 
     found: dict[str, World] = {} if opened is None else opened.worlds()
+    if opened is not None and args.correction_use is not None:
+        # What stands for the robot: a raw simulator makes nothing of commands that is undone.
+        found = {} if args.world else {"corrected": opened.world()}
+    if args.calibration is not None:
+        found |= {"raw": MujocoWorld(robot), "identified": _identified(args.calibration, robot)}
     found |= {name: world_of(name, robot) for name in args.world}
     return found or {"raw": MujocoWorld(robot)}
+
+
+def _identified(file: Path, robot: Robot) -> World:
+    from gapless.identification import Calibration
+    from gapless.tracking.training_worlds import calibrated_world
+
+    return calibrated_world(Calibration.load(file), robot, physics_step=0.002)
 
 
 def _log(
@@ -218,7 +266,7 @@ def _scenario(args: Evaluate, policy: Policy, log: list[Recording]) -> Scenario:
         change_every=args.change_every,
         push=args.push,
         push_every=args.push_every,
-        payloads=dict(_load(text) for text in args.payload),
+        payloads=dict(read_load(text) for text in args.payload),
         floor_friction=args.floor_friction,
         slope=args.slope,
         step_height=args.step_height,
@@ -234,14 +282,6 @@ def _scenario(args: Evaluate, policy: Policy, log: list[Recording]) -> Scenario:
         seconds=logged.seconds if args.seconds is None else args.seconds,
         payloads=asked.payloads or logged.payloads,
     )
-
-
-def _load(text: str) -> tuple[str, float]:
-    link, _, mass = text.partition("=")
-    try:
-        return link, float(mass)
-    except ValueError:
-        raise GaplessError(f"--payload {text!r} is not understood; expected LINK=KG") from None
 
 
 def _motion(args: Evaluate, policy: Policy, robot: Robot, k: int = 0) -> Motion | None:

@@ -34,10 +34,13 @@ class Finetune(TrainingOptions):
     stage: str = "corrected"
     """Which simulator of the run: raw, identified or corrected; the last that was kept where it
     has none of this name."""
+    calibration: Path | None = None
+    """Instead of a run: file of gapless identify. The robot as identified, with the load that the
+    two-stage plan found."""
     world: str | None = None
     """Instead of a run: ENGINE[:PRESET[:UNIT]], e.g. physx:hard:2."""
     robot: str | None = None
-    """With --world: built-in robot, or path of an .xml, .urdf or .toml; the policy's by default."""
+    """Without a run: built-in robot or path of an .xml, .urdf or .toml; the policy's by default."""
     motion: Path | None = None
     """What it follows; the motion beside the policy by default."""
     noise: float = 0.0
@@ -45,6 +48,9 @@ class Finetune(TrainingOptions):
     vary: int = 0
     """Simulators at once that differ: of a run, within the 95 % intervals of what was identified;
     of --world, as in ASAP's Table VI. 0 is the one alone."""
+    ranges: str = ""
+    """With --vary, instead of these: asap (Table VI), narrow (around a model that is believed),
+    wide (loads included), or intervals."""
     samples: float = 1.2e6
     """Control steps in all."""
     exploration: float = 0.1
@@ -67,11 +73,12 @@ def run(arguments: list[str]) -> int:
         action_noise=args.noise,
         noise=args.exploration,
         vary=args.vary,
+        ranges=args.ranges,
     ).with_samples(args.samples)
     world = _world(args, policy)
     motion = _motion(args, world.robot)
     training = partial(finetune, policy, world, args.out, how, motion=motion)
-    where = ("--run", str(args.run)) if args.run else ("--world", str(args.world))
+    where = next((f"--{k}", str(v)) for k, v in _places(args).items() if v is not None)
     return trained(args, training, evaluated(args, world.robot, *where))
 
 
@@ -80,21 +87,40 @@ def _world(args: Finetune, policy: Policy) -> World:
     from gapless.closing.stage import STAGES
     from gapless.worlds.named_worlds import world_of
 
-    if (args.run is None) == (args.world is None):
-        raise GaplessError("where shall it be tuned? give --run RUN, or --world physx:hard:2")
+    if sum(place is not None for place in _places(args).values()) != 1:
+        raise GaplessError(
+            "where shall it be tuned? give --run RUN, --calibration FILE, or --world physx:hard:2"
+        )
+    if args.calibration is not None:
+        return _identified(args, policy)
     if args.run is None:
         return world_of(args.world or "", _robot(args, policy), args.physics_step)
     if args.stage not in STAGES:
         raise unknown("stage", args.stage, STAGES)
     worlds = Run.open(args.run).worlds()
     found = worlds.get(args.stage, list(worlds.values())[-1])
-    if args.vary and getattr(found, "calibration", None) is None:
+    drawn = args.vary and args.ranges in ("", "intervals")
+    if drawn and getattr(found, "calibration", None) is None:
         raise GaplessError(
             f"--vary draws from the intervals of identified parameters, and {args.run} has none "
             "here: expected a run that kept them, and --stage identified or corrected. The nominal "
             "simulator varies with --world mujoco"
         )
     return found
+
+
+def _places(args: Finetune) -> dict[str, object]:
+    """Where it may be tuned, by option."""
+    return {name: getattr(args, name) for name in ("run", "calibration", "world")}
+
+
+def _identified(args: Finetune, policy: Policy) -> World:
+    from gapless.identification import Calibration
+    from gapless.tracking.training_worlds import calibrated_world
+
+    assert args.calibration is not None
+    calibration = Calibration.load(args.calibration)
+    return calibrated_world(calibration, _robot(args, policy), args.physics_step)
 
 
 def _robot(args: Finetune, policy: Policy) -> Robot:

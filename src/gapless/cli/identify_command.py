@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gapless.artifact import write_text_atomic
+from gapless.cli.place_option import Placed
 from gapless.cli.split_option import Learning
 from gapless.cli.terminal import check_outputs, console, parse, progress, save_json
 from gapless.errors import ArtifactError, GaplessError
@@ -19,8 +20,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Identify(Learning):
-    """Fit a simulator's parameters to recordings, with intervals; other motions decide."""
+class Identify(Learning, Placed):
+    """Fit a simulator's parameters to recordings, with intervals; other motions decide.
+
+    With --on, units of a fleet are tasks, and where motions choose in turn what each chooses for.
+    """
 
     out: Path
     """File for the calibration (JSON)."""
@@ -115,6 +119,7 @@ def run(arguments: list[str]) -> int:
             keep_anyway=args.keep_anyway,
             checkpoint=checkpoint,
             watch=show,
+            workers=None if args.on == Placed.on else args.workers(),
         )
     calibration.save(args.out)
     FitCheckpoint(checkpoint).clear()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from io import TextIOWrapper
 
 from gapless import __version__
+from gapless.artifact import is_refusal, refusal
 from gapless.cli.crash_report import close_output, report_crash, tell
 from gapless.errors import GaplessError, unknown
 from gapless.software_versions import allow_version_mismatch
@@ -24,11 +26,14 @@ VERBS = {
     "identify": "find a robot's physical parameters, with their uncertainty, from its recordings",
     "correct": "learn what no parameter of a simulator expresses",
     "compare": "train methods on the same recordings, and print their held-out errors",
+    "export": "write the simulator of a run for mjlab, Isaac Lab, MuJoCo, URDF, MCAP or as JSON",
     "policy": "show what a policy sees and commands, or check it",
     "evaluate": "say whether a policy survives on this robot, and what fails first",
     "train": "train a policy that follows a motion",
     "finetune": "tune such a policy in the corrected simulator of a run",
+    "imitate": "make one student of several trackers",
     "loop": "train, record, close, fine-tune and evaluate, in one go",
+    "deploy": "run a policy on a robot, within signed limits, and record what happens",
     "motion": "make, check and save a motion",
     "retarget": "turn a person's motion (BVH, SMPL joints) into one of a robot",
     "collect": "record motions on hidden robots, each paired with its simulated replica",
@@ -40,6 +45,7 @@ VERBS = {
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    _show_any_letter()
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         sys.stdout.write(usage())
         return 0
@@ -63,8 +69,20 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:  # whoever read our output has enough
         close_output()
         return 141
+    except OSError as error:
+        if not is_refusal(error):
+            return report_crash(error, arguments)
+        tell(f"gapless: cannot write {error.filename or 'there'}: {refusal(error)}")
+        return 2
     except Exception as error:
         return report_crash(error, arguments)
+
+
+def _show_any_letter() -> None:
+    """A terminal that knows ASCII alone shows a question mark for what it lacks."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def _run(verb: str, rest: list[str]) -> int:

@@ -13,17 +13,23 @@ from gapless.robots import Robot
 
 
 @dataclass(frozen=True, kw_only=True)
-class OfDataset:
-    """Options of every command that is about a dataset and its robot."""
+class OfRobot:
+    """Options of every command that is about the robot of recordings."""
 
-    dataset: Annotated[Path, tyro.conf.Positional]
-    """Folder of a dataset; make one with gapless import or gapless collect."""
     robot: str | None = None
     """Built-in robot or path of an .xml, .urdf or .toml; the dataset's own by default."""
     mount: str | None = None
     """free, fixed, or the link that is clamped; as the recordings say by default."""
     lock: tuple[str, ...] = ()
     """Joints or joint groups to weld at their default angle."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfDataset(OfRobot):
+    """Options of every command that is about a dataset and its robot."""
+
+    dataset: Annotated[Path, tyro.conf.Positional]
+    """Folder of a dataset; make one with gapless import or gapless collect."""
 
     def opened(self) -> tuple[Dataset, Robot]:
         """The dataset and the robot."""

@@ -11,7 +11,7 @@ import tyro
 
 from gapless.cli.terminal import parse
 from gapless.cli.training_options import TrainingOptions, evaluated, trained
-from gapless.errors import unknown
+from gapless.errors import GaplessError, unknown
 
 if TYPE_CHECKING:
     from gapless.motions import Motion
@@ -37,6 +37,8 @@ class Train(TrainingOptions):
     """Joint names of a file that carries none; "robot" says that the order is the robot's."""
     world: str | None = None
     """Train in ENGINE[:PRESET[:UNIT]], e.g. physx:typical:2; the robot's simulator by default."""
+    calibration: Path | None = None
+    """Train the robot as gapless identify found it, with the load of the two-stage plan."""
     physics_step: float = 0.005
     """Longest physics step, s."""
     preset: str = "asap"
@@ -46,7 +48,10 @@ class Train(TrainingOptions):
     samples: float = 4e6
     """Control steps in all."""
     vary: int = 0
-    """Simulators that differ as in ASAP's Table VI, at once; 0 is the nominal one alone."""
+    """Simulators that differ as in ASAP's Table VI, at once, or within the intervals of a
+    calibration; 0 is the one alone."""
+    ranges: str = ""
+    """With --vary, instead of these: asap (Table VI), narrow, wide or intervals."""
     sensor_noise: float = 0.0
     """Share of ASAP's noise of what the policy sees."""
     push: float = 0.0
@@ -77,9 +82,14 @@ def _motion(args: Train, robot: Robot) -> Motion:
 
 
 def _world(args: Train, robot: Robot) -> World:
-    from gapless.tracking.training_worlds import nominal_world
+    from gapless.identification import Calibration
+    from gapless.tracking.training_worlds import calibrated_world, nominal_world
     from gapless.worlds.named_worlds import world_of
 
+    if args.calibration is not None and args.world is not None:
+        raise GaplessError("where shall it be trained? give one of --calibration and --world")
+    if args.calibration is not None:
+        return calibrated_world(Calibration.load(args.calibration), robot, args.physics_step)
     if args.world is None:
         return nominal_world(robot, args.physics_step)
     return world_of(args.world, robot, args.physics_step)
@@ -95,6 +105,7 @@ def _settings(args: Train) -> TrainSettings:
         sensor_noise=args.sensor_noise,
         push=args.push,
         vary=args.vary,
+        ranges=args.ranges,
     )
     noise = 1.0 if args.action == "default" else how.noise
     return replace(how, noise=noise).with_samples(args.samples)

@@ -31,6 +31,8 @@ class TrainingOptions:
     """Of everything drawn."""
     log: Path | None = None
     """Folder for TensorBoard files."""
+    wandb: str | None = None
+    """Project of Weights & Biases to log to; WANDB_MODE=offline keeps it on this machine."""
     restart: bool = False
     """Forget what a stopped training of this name has done."""
     overwrite: bool = False
@@ -52,11 +54,17 @@ class Training(Protocol):
 def trained(args: TrainingOptions, training: Training, then: str) -> int:
     """Train, show it, and say what to type next; gives the exit code."""
     from gapless.learning.tensorboard import logged
+    from gapless.learning.wandb_log import both, wandb_logged
 
     check_outputs(args.out, args.json)
     checkpoint = checkpoint_of(args.out)
     try:
-        with stoppable(), logged(args.log) as log, shown_tracker(log) as watch:
+        with (
+            stoppable(),
+            logged(args.log) as log,
+            wandb_logged(args.wandb, args.out, vars(args)) as told,
+            shown_tracker(both(log, told)) as watch,
+        ):
             policy = training(
                 seed=args.seed,
                 checkpoint=checkpoint,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from gapless.cli.terminal import console, parse, spinner
+from gapless.cli.terminal import check_outputs, console, parse, spinner
 from gapless.errors import FormatError
 from gapless.recordings import Dataset, robot_of
 from gapless.robots import Robot
@@ -36,11 +36,15 @@ class View:
     """Port to serve on."""
     no_browser: bool = False
     """Only say the address."""
+    rerun: Path | None = None
+    """Write all of it to this .rrd file, which rerun opens, and serve nothing."""
 
 
 def run(arguments: list[str]) -> int:
     """Parse and run."""
     args = parse(View, "view", arguments)
+    if args.rerun is not None:
+        return _written(args, args.rerun)
     from gapless.reports.serving import require_viser
     from gapless.reports.viewer import Viewer
 
@@ -54,6 +58,17 @@ def run(arguments: list[str]) -> int:
             viewer.wait()
         except KeyboardInterrupt:
             console(stderr=True).print("ended")
+    return 0
+
+
+def _written(args: View, file: Path) -> int:
+    """Write what would be shown to a file of rerun."""
+    from gapless.reports.rerun_file import write_rerun
+
+    check_outputs(file)
+    with spinner("writing"):
+        write_rerun(source_of(args.folder, args.robot, args.mount), file)
+    console().print(f"rerun {file}", markup=False)
     return 0
 
 

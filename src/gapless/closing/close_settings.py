@@ -11,7 +11,7 @@ import numpy as np
 from gapless.corrections.correcting import CorrectSettings
 from gapless.corrections.models import model_of
 from gapless.corrections.shared_motors import FEW
-from gapless.errors import DataError
+from gapless.errors import DataError, GaplessError, require_number
 from gapless.identification import IdentifySettings
 from gapless.identification.plans.ladder import AUTO
 from gapless.identification.plans.rungs import stated_loads
@@ -61,6 +61,22 @@ class CloseSettings:
     units: tuple[str, ...] = ()
     physics_step: float | None = None
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        require_number("windows", self.windows, least=1)
+        require_number("members", self.members, least=1)
+        require_number("seed", self.seed, least=0)
+        for name in ("horizon", "physics_step"):
+            if getattr(self, name) is not None:
+                require_number(name, getattr(self, name), above=0.0)
+        for name, kind, such in (
+            ("parameters", tuple, '["kp"]'),
+            ("model_settings", dict, "{}"),
+            ("trainer_settings", dict, '{"iterations": 50}'),
+        ):
+            value = getattr(self, name)
+            if not isinstance(value, kind | None):
+                raise GaplessError(f"{name} is {value!r}; expected such as {such}")
 
     def suited_to(self, recordings: Sequence[Recording], robot: Robot) -> CloseSettings:
         """The same with everything set, for a robot and what was recorded of it."""

@@ -16,8 +16,10 @@ from gapless.closing.run import Run
 from gapless.closing.run_folder import held
 from gapless.closing.stage import METRIC, Stage
 from gapless.closing.steps import Steps
-from gapless.corrections.correcting import fingerprint, least_seconds
+from gapless.corrections.correction_training import fingerprint, least_seconds
 from gapless.corrections.payload_input import refuse_unstated
+from gapless.evaluation.path_prediction import PathPrediction
+from gapless.policies import Policy
 from gapless.progress import Progress, Watch
 from gapless.recordings.checks import check_dataset
 from gapless.recordings.recording import Recording, Recordings
@@ -36,6 +38,7 @@ def close(
     out: str | Path,
     *,
     settings: CloseSettings | None = None,
+    policy: Policy | None = None,
     restart: bool = False,
     watch: Watch | None = None,
 ) -> Run:
@@ -46,6 +49,8 @@ def close(
         robot: the nominal robot.
         out: folder of the run; the same call resumes one that was stopped.
         settings: how; what it leaves open is set to suit the recordings.
+        policy: that the robot was recorded under from the start of each take, where it follows a
+            motion: the simulator must predict where it takes the robot, too.
         restart: forget an earlier run in that folder.
         watch: told how far it is.
     """
@@ -68,8 +73,10 @@ def close(
     notes = [*_left_out(every, recordings), *split.notes, *_doubts(split)]
     notes += missing_notes(robot.notes)
     facts = _facts(dataset, recordings, robot, how, split, notes)
+    path = None if policy is None else PathPrediction(policy, [*split.learn, *split.choose])
+    facts["policy"] = path and {"name": path.policy.name, "fingerprint": path.fingerprint}
     with held(Path(out)):
-        steps = Steps(Run.begin(Path(out), robot, facts, restart), robot, how, split, watch)
+        steps = Steps(Run.begin(Path(out), robot, facts, restart), robot, how, split, watch, path)
         run = steps.run
         run.record("check", lambda: check_dataset(every, robot).to_dict())
         run.stage("raw", steps.raw)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from types import UnionType
 from typing import Any
 
 from gapless.artifact import MARKER, provenance, read_json, write_json
@@ -127,8 +128,20 @@ class Run(PrintsAsTables):
     @property
     def taught(self) -> frozenset[str]:
         """Motions that taught or chose: figures on them would mean nothing."""
-        split = self.facts["split"]
-        return frozenset([*split["learn"], *split["choose"]])
+        return frozenset(
+            str(name)
+            for part in ("learn", "choose")
+            for name in self.fact("split", part, kind=list)
+        )
+
+    def fact(self, *keys: str, kind: type | UnionType = object) -> Any:
+        """What the run was begun with, under one key within another."""
+        found: Any = self.facts
+        for key in keys:
+            found = found.get(key) if isinstance(found, dict) else None
+        if found is None or not isinstance(found, kind):
+            raise FormatError(f"{self.path / FACTS} is damaged: {'.'.join(keys)} is {found!r}")
+        return found
 
     @property
     def robot(self) -> Robot:
@@ -160,8 +173,9 @@ class Run(PrintsAsTables):
 
     def raw(self) -> MujocoWorld:
         """The simulator of the nominal robot."""
-        step = self.facts["settings"]["physics_step"]
-        return MujocoWorld(self.robot, self.facts["data"]["rate"], physics_step=step)
+        step = self.fact("settings", "physics_step", kind=float | int)
+        rate = self.fact("data", "rate", kind=float | int)
+        return MujocoWorld(self.robot, rate, physics_step=step)
 
     def worlds(self) -> dict[str, World]:
         """The raw simulator, and those of the steps that were kept, by the names of the stages."""

@@ -12,6 +12,7 @@ from gapless.closing.run import CALIBRATION, CORRECTION, REPLAYS, Run
 from gapless.closing.stage import Stage
 from gapless.corrections import CorrectedWorld, Correction, correct
 from gapless.errors import ArtifactError, GaplessError
+from gapless.evaluation.path_prediction import PathPrediction
 from gapless.identification import Calibration, identify
 from gapless.measurement import Gap, measure, side_by_side
 from gapless.measurement.replay import replay
@@ -21,6 +22,7 @@ from gapless.progress import Progress, Watch
 from gapless.recordings.recording import Recording
 from gapless.recordings.split import Split
 from gapless.robots import Robot
+from gapless.verdict import LEAST_GAIN
 from gapless.worlds.mujoco_world import MujocoWorld
 from gapless.worlds.world import World
 
@@ -38,6 +40,7 @@ class Steps:
         how: the gap is closed.
         split: the recordings by their use.
         watch: told how far a stage is.
+        path: of a policy that was recorded, if any, which simulators must predict.
     """
 
     run: Run
@@ -45,6 +48,7 @@ class Steps:
     how: CloseSettings
     split: Split
     watch: Watch
+    path: PathPrediction | None = None
 
     @property
     def nominal(self) -> MujocoWorld:
@@ -98,6 +102,7 @@ class Steps:
                     self.how.parameters or (),
                     keep_anyway=True,  # to be looked at; the stage says whether it is kept
                     settings=self.how.identification,
+                    closed_loop=self.path,
                     checkpoint=self.run.path / ".calibration.progress",
                     watch=self._within("identified"),
                 ).save(file)
@@ -122,7 +127,19 @@ class Steps:
         found = Correction.load(folder)
         world = self.world(calibration, found)
         gap = self.measured(world, "corrected", calibration)
-        return Stage.judged(gap, found.choose, found.why_faded, **world.usage[0].to_dict())
+        used = world.usage[0].to_dict()
+        against = found.why_faded or self._misled(self.world(calibration), world)
+        return Stage.judged(gap, found.choose, against, **used)
+
+    def _misled(self, before: World, after: World) -> str:
+        """Why a correction is not believed in the loop; nothing where it is."""
+        if self.path is None:
+            return ""
+        errors = self.path.error(before), self.path.error(after)
+        if errors[1] <= (1 + LEAST_GAIN) * errors[0]:
+            return ""
+        told = " -> ".join(f"{1000 * error:.0f}" for error in errors)
+        return f"under its policy the robot is predicted worse: {told} mm"
 
     def replayed(self) -> dict[str, Any]:
         """Some held-out recordings beside each simulator, and what the correction did in each."""

@@ -4,14 +4,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gapless.collection.collecting import Tally as Tally
     from gapless.collection.collecting import collect as collect
     from gapless.collection.collection import Collection as Collection
+    from gapless.collection.filling import Tally as Tally
     from gapless.collection.plan import CollectionPlan as CollectionPlan
     from gapless.collection.plan_presets import preset as preset
 
 _HOME = {
-    "Tally": "collecting",
+    "Tally": "filling",
     "collect": "collecting",
     "Collection": "collection",
     "CollectionPlan": "plan",

@@ -22,6 +22,8 @@ SPLITS = ("fit", "held_out")
 FILE, CARD, PICTURE = "collection.json", "README.md", "card.png"
 UNFINISHED = ".collecting.json"
 """The plan of a collection that is being made; it goes when all datasets are whole."""
+UNITS = ".collecting.units"
+"""Folder of what workers simulated, a dataset for each unit, split and rate."""
 _LOCK = ".collecting.lock"
 _FIELDS = ("format", "plan", "datasets", "motions", "left_out")
 FORMAT = 1
@@ -164,6 +166,7 @@ def working(path: Path, plan: CollectionPlan, restart: bool) -> Iterator[bool]:
             artifact.write_json(path / UNFINISHED, plan.to_dict())
         yield finished
         (path / UNFINISHED).unlink(missing_ok=True)
+        shutil.rmtree(path / UNITS, ignore_errors=True)
     finally:
         lock.release(remove=True)
 
@@ -193,5 +196,5 @@ def _start_over(path: Path, plan: CollectionPlan) -> None:
     artifact.write_json(path / UNFINISHED, plan.to_dict())
     for name in (FILE, CARD, PICTURE):
         (path / name).unlink(missing_ok=True)
-    for split in SPLITS:
-        shutil.rmtree(path / split, ignore_errors=True)
+    for folder in (*SPLITS, UNITS):
+        shutil.rmtree(path / folder, ignore_errors=True)

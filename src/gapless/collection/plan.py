@@ -144,7 +144,8 @@ class CollectionPlan:
         elif self.motions or self.levels:
             yield "a policy decides its motions itself; leave out --motions and --levels"
         if any(self.payloads) and not self.payload_links:
-            yield f"nothing carries the payload of {max(self.payloads)} kg; give --on LINK"
+            most = max(self.payloads)
+            yield f"nothing carries the payload of {most} kg; give --payload-links LINK"
         for name in ("payloads", "rates", "units", "held_out", "motions", "levels"):
             values = getattr(self, name)
             if len(set(values)) != len(values):

@@ -11,7 +11,7 @@ from gapless.artifact import provenance, read_json, write_json
 from gapless.comparison.comparison import Comparison, Row, Score
 from gapless.comparison.judged_sets import JudgedSets, judged_sets
 from gapless.comparison.methods import METHODS, ONCE, Bench, refuse_unknown
-from gapless.corrections.correcting import fingerprint
+from gapless.corrections.correction_training import fingerprint
 from gapless.errors import ArtifactError, DataError, FormatError, GaplessError
 from gapless.measurement.measuring import HORIZONS
 from gapless.measurement.spans import Horizon
@@ -44,6 +44,7 @@ def compare(
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     checkpoint: Path | None = None,
     restart: bool = False,
+    only: tuple[str, int] | None = None,
     watch: Watch | None = None,
 ) -> Comparison:
     """Compare methods on one split.
@@ -64,6 +65,7 @@ def compare(
         settings: method -> other fields of its `CorrectSettings` (or `IdentifySettings`).
         checkpoint: file that keeps what is finished; the same call resumes from it.
         restart: forget that.
+        only: a method and a seed, the only training that is made: a part of the comparison.
         watch: told the method, its seed, and how far its training is.
     """
     names = tuple(dict.fromkeys(("raw", *methods)))
@@ -78,13 +80,39 @@ def compare(
     kept = _Kept(checkpoint, _question(bench, judge, seed), restart)
     scores = {}
     for name in names:
-        each = range(seed, seed + (1 if name in ONCE else seeds))
-        scores[name] = [
-            kept.scores(name, s, lambda n=name, s=s: _scored(n, s, bench, judge, watch))
-            for s in each
-        ]
+        each = [s for s in trainings(name, seeds, seed) if only in (None, (name, s))]
+        if each:
+            scores[name] = [
+                kept.scores(name, s, lambda n=name, s=s: _scored(n, s, bench, judge, watch))
+                for s in each
+            ]
     facts = {"split": split.to_dict(), **_facts(bench, seeds, seed)}
     return _compared(scores, judge, facts)
+
+
+def trainings(method: str, seeds: int, seed: int) -> range:
+    """Seeds of the trainings of a method; one that draws nothing has one."""
+    return range(seed, seed + (1 if method in ONCE else seeds))
+
+
+def merge_parts(parts: Sequence[Path], checkpoint: Path) -> None:
+    """Put what parts of one comparison found into its checkpoint.
+
+    Args:
+        parts: checkpoints of calls with `only`; those that are missing are left to be made.
+        checkpoint: of the whole comparison, which finds them there.
+
+    Raises:
+        ArtifactError: they are of different questions.
+    """
+    found = [read_json(part) for part in parts if part.exists()]
+    if any(part["question"] != found[0]["question"] for part in found):
+        raise ArtifactError(
+            f"parts of {checkpoint} were asked differently; --restart makes them again"
+        )
+    if found:
+        scores = {key: one for part in found for key, one in part["scores"].items()}
+        write_json(checkpoint, {**found[0], "scores": scores})
 
 
 def _compared(

@@ -9,6 +9,7 @@ from typing import Any
 from gapless.corrections.payload_input import payload_inputs
 from gapless.corrections.shared_motors import with_numbers
 from gapless.corrections.training.untrained import corrected_joints
+from gapless.errors import require_number
 from gapless.recordings.split import Split
 from gapless.robots import Robot
 from gapless.worlds.world import World
@@ -46,6 +47,11 @@ class CorrectSettings:
     payload: bool = True
     model_settings: dict[str, Any] = field(default_factory=dict)
     trainer_settings: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        require_number("members", self.members, least=1)
+        require_number("hold", self.hold, least=1)
+        require_number("horizon", self.horizon, above=0.0)
 
     def suited_to(self, split: Split, seconds: float, robot: Robot | World) -> CorrectSettings:
         """The same with a model that fits what the recordings state, and how many they are.

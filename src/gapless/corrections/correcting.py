@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from gapless.artifact import provenance, version
+from gapless.artifact import provenance
 from gapless.corrections.calibrated_split import split_for
 from gapless.corrections.correct_settings import CorrectSettings as CorrectSettings
-from gapless.corrections.corrected_world import CorrectedWorld
-from gapless.corrections.operator.sensor_predictor import with_sensors
+from gapless.corrections.correction_training import CorrectionTraining, least_seconds
 from gapless.corrections.payload_input import refuse_unstated
 from gapless.corrections.runtime.correction import Correction
-from gapless.corrections.shared_motors import numbers_of
-from gapless.corrections.training import TrainingSession, trainer_of
-from gapless.corrections.training.enough_data import left_out, seconds_of
-from gapless.corrections.training.task import Task
-from gapless.corrections.training.untrained import contract_for, corrected_joints, untrained
 from gapless.errors import DataError, GaplessError
 from gapless.identification.calibration import Calibration
-from gapless.learning.checkpoint import Checkpoint
-from gapless.measurement.judge import judged
 from gapless.progress import Watch
 from gapless.recordings.earlier_split import remembered
 from gapless.recordings.recording import Recordings
 from gapless.recordings.split import Fold, Split
 from gapless.robots import Robot
 from gapless.verdict import Verdict
-from gapless.worlds.mujoco_world import MujocoWorld
 from gapless.worlds.world import World
 
 UNJUDGED = (
@@ -103,16 +92,12 @@ def correct(
     split = split_for(data, calibration)
     if not split.folds and not keep_anyway:
         raise DataError(UNJUDGED)
-    seconds = least_seconds(split)
-    how = (settings or CorrectSettings()).suited_to(split, seconds, robot)
-    refuse_unstated(how.model_settings, split.test)
-    training = _Training(robot, how, seconds, seed, checkpoint, restart, watch)
-    final = Fold(split.learn, split.choose)
-    found, world = training.trained(final, calibration)
+    training = training_for(split, robot, settings, seed, checkpoint, restart, watch)
+    found, world = training.trained(Fold(split.learn, split.choose), calibration)
     choose, faded = _chosen(training, split, found, world, calibration)
     found = replace(
         found,
-        made_by=_made_by(how, split, seed, began) | found.made_by,
+        made_by=_made_by(training.how, split, seed, began) | found.made_by,
         choose=choose,
         faded=faded,
         test=training.verdict(split.test, split.motions["test"], found, world)[0],
@@ -123,58 +108,49 @@ def correct(
     return found
 
 
-@dataclass(frozen=True)
-class _Training:
-    """Everything about a training but its recordings and the calibration below it."""
+def training_for(
+    split: Split,
+    robot: Robot | World,
+    settings: CorrectSettings | None,
+    seed: int,
+    checkpoint: Path | None,
+    restart: bool = False,
+    watch: Watch | None = None,
+) -> CorrectionTraining:
+    """How a split is trained on; see `correct`."""
+    seconds = least_seconds(split)
+    how = (settings or CorrectSettings()).suited_to(split, seconds, robot)
+    refuse_unstated(how.model_settings, split.test)
+    return CorrectionTraining(robot, how, seconds, seed, checkpoint, restart, watch)
 
-    robot: Robot | World
-    how: CorrectSettings
-    seconds: float
-    seed: int
-    checkpoint: Path | None
-    restart: bool
-    watch: Watch | None
 
-    def trained(
-        self, fold: Fold, calibration: Calibration | None, name: str = ""
-    ) -> tuple[Correction, World]:
-        """A correction, and the world that it was trained in."""
-        how, learn, choose = self.how, list(fold.learn), list(fold.choose)
-        world = world_for(self.robot, calibration, learn[0].rate)
-        joints = corrected_joints(world.robot, how.joints)
-        numbers = numbers_of(how.model_settings, world.robot, joints)
-        left = left_out(world, learn, joints, numbers, self.seconds, how.horizon)
-        contract = contract_for(
-            world,
-            learn[0].rate,
-            model=how.model,
-            settings=how.model_settings,
-            head=how.head,
-            joints=tuple(j for j in joints if j not in left),
-            bound=how.bound,
-            rate_limit=how.rate_limit,
-            hold=how.hold,
-            members=how.members,
-        )
-        task = Task(world, learn, choose, how.horizon, self.seed)
-        start = untrained(contract, task, self.seed)
-        file = self.checkpoint and self.checkpoint.with_name(self.checkpoint.name + name)
-        kept = Checkpoint(file, question(start, task, how), self.restart)
-        start = replace(with_sensors(start, task), made_by={"left_out": left})
-        trainer = trainer_of(how.trainer, how.trainer_settings)
-        return trainer.train(task, start, TrainingSession(kept, self.watch)), world
+def train_part(
+    data: Split,
+    robot: Robot | World,
+    calibration: Calibration | None,
+    number: int | None,
+    *,
+    settings: CorrectSettings | None,
+    seed: int,
+    checkpoint: Path,
+    watch: Watch | None = None,
+) -> None:
+    """One of the trainings of `correct`, which then finds it in its checkpoint.
 
-    def verdict(
-        self, recordings: Recordings, motions: Sequence[str], found: Correction, world: World
-    ) -> tuple[Verdict | None, dict[str, float]]:
-        """What a correction does to replays, and the share of each output that is faded there."""
-        corrected = CorrectedWorld(world, None, [found])
-        verdict = judged(recordings, world, corrected, self.how.horizon, motions)
-        return verdict, corrected.usage[0].to_dict()["faded"]
+    Args:
+        number: of a fold, where motions choose in turn; None is the final training.
+        data, robot, calibration, settings, seed, checkpoint, watch: as `correct` is told.
+    """
+    split = split_for(data, calibration)
+    training = training_for(split, robot, settings, seed, checkpoint, watch=watch)
+    if number is None:
+        training.trained(Fold(split.learn, split.choose), calibration)
+    else:
+        training.of_fold(split, number, calibration)
 
 
 def _chosen(
-    training: _Training,
+    training: CorrectionTraining,
     split: Split,
     found: Correction,
     world: World,
@@ -185,48 +161,13 @@ def _chosen(
         return training.verdict(split.choose, split.motions["choose"], found, world)
     verdicts, fading = [], dict[str, list[float]]()
     for k, (fold, motion) in enumerate(zip(split.folds, split.motions["learn"], strict=True)):
-        base = None if calibration is None else calibration.fold(k)
-        # The last round counts, as in the final training, for which nothing chooses either.
-        other, below = training.trained(Fold(fold.learn, ()), base, f".fold{k}")
+        other, below = training.of_fold(split, k, calibration)
         verdict, faded = training.verdict(fold.choose, [motion], other, below)
         verdicts.append(verdict)
         for name, share in faded.items():
             fading.setdefault(name, []).append(share)
     means = {name: sum(shares) / len(shares) for name, shares in fading.items()}
     return Verdict.mean([v for v in verdicts if v is not None]), means
-
-
-def least_seconds(split: Split) -> float:
-    """Data that every training of a split has, so that all correct as many joints."""
-    parts = [list(split.learn), *(list(fold.learn) for fold in split.folds)]
-    return min(map(seconds_of, parts))
-
-
-def world_for(robot: Robot | World, calibration: Calibration | None, rate: float) -> World:
-    """The calibrated world at the recordings' rate."""
-    world = MujocoWorld(robot, rate) if isinstance(robot, Robot) else robot.at_rate(rate)
-    return CorrectedWorld(world, calibration).world
-
-
-def question(start: Correction, task: Task, how: CorrectSettings) -> dict[str, Any]:
-    """What the result depends on: a stopped training resumes only for the same."""
-    return {
-        "settings": asdict(how),
-        "start": start.fingerprint(),
-        "seed": task.seed,
-        "learn": fingerprint(task.learn),
-        "choose": fingerprint(task.choose),
-        "software": {name: version(name) for name in ("gapless", "mujoco", "torch")},
-    }
-
-
-def fingerprint(recordings: Recordings) -> str:
-    """Short hash of recordings."""
-    found = hashlib.sha256()
-    for r in recordings:
-        found.update(r.name.encode() + r.q.tobytes())
-        found.update(b"" if r.target is None else r.target.tobytes())
-    return found.hexdigest()[:16]
 
 
 def _made_by(how: CorrectSettings, split: Split, seed: int, began: float) -> dict[str, Any]:

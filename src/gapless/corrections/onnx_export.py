@@ -125,7 +125,7 @@ def _module(correction: Correction) -> torch.nn.Module:
     network, names = correction.network, input_names(correction)
     weights = {k: torch.as_tensor(v) for k, v in correction.weights.items()}
 
-    class Exported(torch.nn.Module):
+    class Traced(torch.nn.Module):
         def forward(self, *values: torch.Tensor) -> tuple[torch.Tensor, ...]:
             given = dict(zip(names, values, strict=True))
             hidden, watched = given.pop("hidden", None), given.pop("watched", None)
@@ -135,7 +135,7 @@ def _module(correction: Correction) -> torch.nn.Module:
             found += [] if watched is None else [_weight(correction, watched)]
             return tuple(found if after is None else [*found, after])
 
-    return Exported()
+    return Traced()
 
 
 def _weight(correction: Correction, watched: torch.Tensor) -> torch.Tensor:

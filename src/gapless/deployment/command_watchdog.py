@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gapless.deployment.gantry import Gantry
 from gapless.deployment.links.world_link import WorldLink
 from gapless.deployment.robot_link import JointCommand, LinkState
 
@@ -47,10 +48,14 @@ class WatchedBody:
         world: the robot.
         start: (1, ...) where it begins.
         patience: s without a command.
+        gantry: that it hangs on at first.
     """
 
-    def __init__(self, world: World, start: State | None, patience: float) -> None:
-        self.link, self.watchdog = WorldLink(world, start), CommandWatchdog(patience)
+    def __init__(
+        self, world: World, start: State | None, patience: float, gantry: Gantry | None = None
+    ) -> None:
+        self.link = WorldLink(world, start, gantry=gantry)
+        self.watchdog = CommandWatchdog(patience)
         self._command: JointCommand | None = None
 
     @property

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import secrets
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from gapless.deployment.command_watchdog import WatchedBody
+from gapless.deployment.gantry import Gantry
 from gapless.deployment.links.datagram_link import Address, shape_of
 from gapless.deployment.loop_timing import Clock, MonotonicClock, step_until
 from gapless.deployment.packets import COMMAND, HELLO, MOST, STATE, Packet, PacketCounts, PacketGate
@@ -28,6 +29,8 @@ class DatagramRobot:
         start: (1, ...) where it begins.
         patience: s without a command after which it damps, until it is started anew.
         clock: what time is.
+        gantry: that it hangs on at first.
+        channels: of its states; all that the world has by default.
     """
 
     def __init__(
@@ -39,10 +42,13 @@ class DatagramRobot:
         start: State | None = None,
         patience: float = 0.1,
         clock: Clock | None = None,
+        gantry: Gantry | None = None,
+        channels: Sequence[str] | None = None,
     ) -> None:
-        self.body, self.clock = WatchedBody(world, start, patience), clock or MonotonicClock()
+        self.body = WatchedBody(world, start, patience, gantry)
+        self.clock = clock or MonotonicClock()
         joints = self.body.link.joints
-        self._sizes = state_sizes(len(joints), 0, self.body.link.channels)
+        self._sizes = state_sizes(len(joints), 0, channels or self.body.link.channels)
         self._shape = shape_of(joints, self._sizes)
         self.session = secrets.randbits(31) + 1
         self._gate = PacketGate(COMMAND, self.session, 5 * len(joints))

@@ -17,13 +17,19 @@ import numpy as np
 from gapless.artifact import read_json, write_json
 from gapless.deployment.robot_link import CHANNELS, JointCommand, LinkState
 from gapless.errors import FormatError
+from gapless.field_kinds import wrong_fields
 
 FORMAT = 1
 HEADER = "flight.json"
 ROWS = "rows-{:06d}.bin"
 TIMES = ("step", "moment", "sequence", "stamp", "received", "seen")
 """Columns of every row before the samples; `seen` is 0 where nothing was received."""
+ASKED = "asked"
+"""What was asked then: number of the stage, whether the robot was on its feet, velocity."""
 SENT = ("target", "target_dq", "kp", "kd", "torque_ff")
+MOST_COLUMNS = 10_000
+LAST_STEP = 2**53
+"""Up to which a float counts."""
 _COMMAND = {"target": "q", "target_dq": "dq", "torque_ff": "tau"}
 
 
@@ -65,28 +71,52 @@ class FlightHeader:
         try:
             if data.pop("format") != FORMAT:
                 raise FormatError(f"{folder} is a flight of another version of gapless")
-            return cls(**{**data, "joints": tuple(data["joints"])})
+            header = cls(**{**data, "joints": tuple(data["joints"])})
         except (AttributeError, KeyError, TypeError) as error:
             raise FormatError(f"{folder / HEADER} is no header of a flight: {error}") from error
+        wrong = [*wrong_fields(header), *header._wrong_columns()]
+        if wrong:
+            raise FormatError(f"{folder / HEADER} is no header of a flight: {'; '.join(wrong)}")
+        return header
+
+    def _wrong_columns(self) -> Iterator[str]:
+        lacking = [c for c in ("q", "dq", *SENT) if self.columns.get(c) != len(self.joints)]
+        if lacking:
+            yield f"{', '.join(lacking)} must have {len(self.joints)} columns, one a joint"
+        if any(not 0 < size <= MOST_COLUMNS for size in self.columns.values()):
+            yield f"columns are {self.columns}; expected 1 to {MOST_COLUMNS} numbers each"
 
 
-def columns_of(state: LinkState, channels: Sequence[str]) -> dict[str, int]:
-    """The columns of a robot with these channels, sized by its first sample."""
+def columns_of(state: LinkState, channels: Sequence[str], asked: int = 0) -> dict[str, int]:
+    """The columns of a robot with these channels, sized by its first sample.
+
+    Args:
+        state: the sample.
+        channels: of the link.
+        asked: numbers of what is asked; 0 where nobody says it.
+    """
     count = len(state.q)
     sizes = {"q": count, "dq": count}
     for name in (c for c in CHANNELS if c in channels and getattr(state, c) is not None):
         sizes[name] = int(np.size(getattr(state, name)))
-    return sizes | dict.fromkeys(SENT, count)
+    return sizes | dict.fromkeys(SENT, count) | ({ASKED: asked} if asked else {})
 
 
 def pack_row(
-    columns: dict[str, int], step: int, moment: float, state: LinkState | None, sent: JointCommand
+    columns: dict[str, int],
+    step: int,
+    moment: float,
+    state: LinkState | None,
+    sent: JointCommand,
+    asked: np.ndarray | None = None,
 ) -> bytes:
     """A row with its checksum; what is not there is NaN."""
     times = (np.nan,) * 3 if state is None else (state.sequence, state.stamp, state.received)
     parts = [np.array([step, moment, *times, float(state is not None)])]
     for name, size in columns.items():
-        parts.append(_values(name, size, state, sent))
+        parts.append(
+            asked if name == ASKED and asked is not None else _values(name, size, state, sent)
+        )
     data = np.concatenate(parts).astype("<f8").tobytes()
     return zlib.crc32(data).to_bytes(4, "little") + data
 
@@ -103,7 +133,9 @@ def read_rows(path: Path, width: int) -> tuple[np.ndarray, int]:
     whole = range(0, len(data) - size + 1, size)
     good = [data[i + 4 : i + size] for i in whole if _proven(data[i : i + size])]
     rows = np.frombuffer(b"".join(good), "<f8").reshape(-1, width)
-    return rows, -(-len(data) // size) - len(good)
+    step = rows[:, TIMES.index("step")]
+    rows = rows[(step >= 0) & (step < LAST_STEP)]
+    return rows, -(-len(data) // size) - len(rows)
 
 
 def _proven(row: bytes) -> bool:

@@ -10,6 +10,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from gapless.artifact import refuse_occupied
 from gapless.deployment.flight_format import FlightHeader, columns_of, pack_row
 from gapless.deployment.robot_link import JointCommand, LinkState
@@ -24,7 +26,8 @@ class FlightRecorder:
     """Use it as a context manager: at the end, however it comes, there is a dataset.
 
     After kill -9 there is OUT.flight, which `recover_flight` makes a dataset of. A disk that is
-    slow or full costs rows, never the robot: `lost` counts them.
+    slow or full costs rows, never the robot: `lost` counts them. `asked` is what is asked of the
+    robot from now on (see `flight_format.ASKED`): where it changes, another recording begins.
 
     Args:
         out: the dataset to make.
@@ -58,6 +61,7 @@ class FlightRecorder:
         _require_json(self._more)
         self._header: FlightHeader | None = None
         self._before = 0
+        self.asked: np.ndarray | None = None
 
     def __enter__(self) -> FlightRecorder:
         refuse_occupied(self.out.resolve(), overwrite=False)
@@ -92,13 +96,16 @@ class FlightRecorder:
         """Hand over one control step; it never waits for the disk."""
         if self._header is None and state is not None:
             # The first sample says how wide each channel is.
-            columns = columns_of(state, self._channels)
+            columns = columns_of(
+                state, self._channels, 0 if self.asked is None else len(self.asked)
+            )
             self._header = FlightHeader(*self._facts, columns, *self._more)
             self._writer.put(self._header)
         if self._header is None:
             self._before += 1
         else:
-            self._writer.put(pack_row(self._header.columns, step, moment, state, sent))
+            row = pack_row(self._header.columns, step, moment, state, sent, self.asked)
+            self._writer.put(row)
 
     def flush(self) -> None:
         """Wait until all steps so far were written; not for the control loop."""

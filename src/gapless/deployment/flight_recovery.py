@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gapless.deployment.flight_format import TIMES, FlightHeader, read_rows, row_files
+from gapless.deployment.flight_format import ASKED, TIMES, FlightHeader, read_rows, row_files
 from gapless.errors import DataError, FormatError
 
 if TYPE_CHECKING:
@@ -62,12 +62,33 @@ def recover_flight(folder: str | Path, out: str | Path) -> Path:
 
 
 def flight_recordings(folder: Path, header: FlightHeader) -> Iterator[Recording]:
-    """Stretches of constant gains; memory holds the rows of one file."""
+    """Stretches of constant gains and of one request; memory holds the rows of one file.
+
+    Of a run with stages, what was braked is left out, and what came before the robot was lowered
+    onto its feet, where somebody said when that was: nothing can be learned from either.
+    """
+    lowered = _is_lowered(folder, header)
     for path in row_files(folder):
         rows, bad = read_rows(path, header.width)
         for a, b in _stretches(rows, header):
-            if b - a >= LEAST:
+            if b - a >= LEAST and _is_kept(rows[a], header, lowered):
                 yield _recording(rows[a:b], header, bad)
+
+
+def _is_lowered(folder: Path, header: FlightHeader) -> bool:
+    """Whether somebody ever said that the robot was on its feet."""
+    if ASKED not in header.columns:
+        return False
+    files = (read_rows(path, header.width)[0] for path in row_files(folder))
+    return any(bool((_columns(rows, header)[ASKED][:, 1] > 0).any()) for rows in files)
+
+
+def _is_kept(row: np.ndarray, header: FlightHeader, lowered: bool) -> bool:
+    if ASKED not in header.columns:
+        return True
+    columns = _columns(row[None], header)
+    braked = not (columns["kp"].any() or columns["torque_ff"].any())
+    return not braked and (columns[ASKED][0, 1] > 0 or not lowered)
 
 
 def _columns(rows: np.ndarray, header: FlightHeader) -> dict[str, np.ndarray]:
@@ -85,9 +106,10 @@ def _stretches(rows: np.ndarray, header: FlightHeader) -> Iterator[tuple[int, in
         return
     columns = _columns(rows, header)
     changed = np.zeros(len(rows), bool)
-    for name in ("kp", "kd"):
+    for name in (n for n in ("kp", "kd", ASKED) if n in columns):
         changed[1:] |= (np.diff(columns[name], axis=0) != 0).any(axis=1)
-    changed[1:] |= np.diff(columns["step"]) > LONGEST_GAP
+    since = np.diff(columns["step"])
+    changed[1:] |= (since > LONGEST_GAP) | (since <= 0)  # a counter that goes back began anew
     cuts = [0, *np.flatnonzero(changed).tolist(), len(rows)]
     yield from pairwise(cuts)
 
@@ -104,10 +126,13 @@ def _recording(rows: np.ndarray, header: FlightHeader, bad: int) -> Recording:
     usable = fresh[:, None] & np.isfinite(columns["q"][held])
     kp, kd = filled["kp"][0], filled["kd"][0]
     pairs = zip(header.joints, kp.tolist(), kd.tolist(), strict=True)
-    told = Conditions.from_dict({**Conditions().to_dict(), **header.conditions})
+    try:
+        told = Conditions.from_dict({**Conditions().to_dict(), **header.conditions})
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise FormatError(f"the conditions of the flight are damaged: {error!r}") from error
     damped = not kp.any() and not filled["torque_ff"].any()
     return Recording(
-        name=header.motion,
+        name=_name(filled, header),
         joints=header.joints,
         rate=header.rate,
         q=np.nan_to_num(filled["q"]),
@@ -123,6 +148,15 @@ def _recording(rows: np.ndarray, header: FlightHeader, bad: int) -> Recording:
             **({"flags": ["damped"]} if damped else {}),
         },
     )
+
+
+def _name(filled: dict[str, np.ndarray], header: FlightHeader) -> str:
+    """What was asked of the robot, as a plan says it."""
+    if ASKED not in filled:
+        return header.motion
+    from gapless.deployment.stage_plan import asked_in_words
+
+    return asked_in_words(filled[ASKED][0])
 
 
 def _held(steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

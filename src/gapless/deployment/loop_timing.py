@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from typing import Protocol
@@ -10,6 +11,7 @@ import numpy as np
 
 LEAST, MOST, BINS = 1e-6, 10.0, 400
 """Bounds of the histogram, s, and its bins: each is 4 % wide."""
+DECADES = math.log(MOST / LEAST)
 
 
 class Clock(Protocol):
@@ -59,7 +61,7 @@ class TimingHistogram:
 
     def add(self, seconds: float) -> None:
         """Count one duration."""
-        share = np.log(max(seconds, LEAST) / LEAST) / np.log(MOST / LEAST)
+        share = math.log(max(seconds, LEAST) / LEAST) / DECADES
         self._counts[min(int(share * BINS), BINS - 1)] += 1
         self.count += 1
         self.max = max(self.max, seconds)

@@ -81,6 +81,14 @@ class PolicyPilot:
         """The policy's stance, or the first frame of the motion that it follows."""
         return self._first
 
+    def begin_at(self, pose: Mapping[str, float]) -> None:
+        """The robot must be near these angles, rad, to begin: a motion's first frame."""
+        q = self._first.q.copy()
+        for joint, angle in pose.items():
+            if joint in self._controller.columns:
+                q[self._controller.columns[joint]] = angle
+        self._first = JointCommand.of_targets(q, self._kp, self._kd)
+
     def _beginning(self) -> np.ndarray:
         targets, reference = self._controller.targets[0].copy(), self.policy.reference
         if reference is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -79,7 +79,12 @@ class LinkState:
     def readings(self) -> LinkReadings:
         """What a policy may see of it."""
         return LinkReadings(
-            **{f.name: _row(getattr(self, f.name)) for f in fields(LinkReadings)}  # type: ignore[arg-type]
+            q=np.asarray(self.q, float)[None],
+            dq=np.asarray(self.dq, float)[None],
+            base_quat_wxyz=_row(self.base_quat_wxyz),
+            base_ang_vel_b=_row(self.base_ang_vel_b),
+            base_lin_vel_w=_row(self.base_lin_vel_w),
+            base_pos=_row(self.base_pos),
         )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import numpy as np
 from gapless.artifact import write_text_atomic
 from gapless.deployment.safety_limits import KINDS, JointLimits, SafetyCheck, SafetyLimits
 from gapless.errors import DataError, FormatError, nearest
+from gapless.toml_file import load_toml
 
 FIGURES = ("lower", "upper", "velocity", "torque", "rate", "damping")
 KEYS = ("robot", "rate", "tracking_steps", "signed_by", "checks", "joints")
@@ -59,12 +59,9 @@ def write_safety(path: str | Path, limits: SafetyLimits) -> None:
 def read_safety(path: str | Path) -> SafetyLimits:
     """Read limits, or say what is wrong with them; nothing is assumed for what is missing."""
     path = Path(path)
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise FormatError(f"{path} does not exist; write one from the robot first") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise FormatError(f"{path} is no valid TOML: {error}") from error
+    if not path.exists():
+        raise FormatError(f"{path} does not exist; write one from the robot first")
+    data = load_toml(path)
     try:
         return _limits(data, path)
     except DataError as error:

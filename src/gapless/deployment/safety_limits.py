@@ -147,14 +147,14 @@ class SafetyLimits:
         joints, rate = robot.joints, float(rate or robot.rate)
         figures = JointLimits(
             *(tuple(joints.names), joints.lower, joints.upper, joints.velocity, joints.effort),
-            *(np.minimum(joints.velocity, 30.0), _damping(robot)),
+            *(np.minimum(joints.velocity, 30.0), braking_gains(robot)),
         )
         checks = {name: _suggested(kind, channels) for name, kind in KINDS.items()}
         checks |= _own_checks(robot, channels, rate)
         return cls(robot.name, rate, figures, checks)
 
 
-def _damping(robot: Robot) -> np.ndarray:
+def braking_gains(robot: Robot) -> np.ndarray:
     """The robot's own velocity gains; where it has none, all its torque at all its speed."""
     joints = robot.joints
     with np.errstate(divide="ignore", invalid="ignore"):

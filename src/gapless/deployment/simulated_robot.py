@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gapless.deployment.command_watchdog import WatchedBody
+from gapless.deployment.gantry import Gantry
 from gapless.deployment.links.unitree_wire import MOTORS, motor_rows
 from gapless.deployment.loop_timing import Clock, MonotonicClock, step_until
 from gapless.deployment.robot_link import JointCommand, LinkState
@@ -30,6 +31,7 @@ class SimulatedUnitree:
         patience: s without a command after which it damps, until it is started anew.
         mode_machine: that it shows, and that commands must show.
         clock: what time is.
+        gantry: that it hangs on at first.
     """
 
     def __init__(
@@ -42,12 +44,13 @@ class SimulatedUnitree:
         patience: float = 0.1,
         mode_machine: int = 5,
         clock: Clock | None = None,
+        gantry: Gantry | None = None,
     ) -> None:
         from gapless.deployment.links.unitree_dds import UnitreePort
         from gapless.deployment.links.unitree_messages import blank_message
 
         self._rows = motor_rows(model, world.robot.joints.names)
-        self.body, self.family = WatchedBody(world, start, patience), MOTORS[model][0]
+        self.body, self.family = WatchedBody(world, start, patience, gantry), MOTORS[model][0]
         self.clock = clock or MonotonicClock()
         self._port = UnitreePort(self.family, domain, robot_side=True)
         self._message = blank_message(self._port.given_kind)

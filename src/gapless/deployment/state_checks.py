@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -9,9 +10,6 @@ import numpy as np
 from gapless.deployment.robot_link import JointCommand, LinkState
 from gapless.deployment.safety_events import Trip
 from gapless.deployment.safety_limits import KINDS, JointLimits, SafetyLimits
-from gapless.robots.rotations import rotate
-
-UP = np.array([0.0, 0.0, 1.0])
 
 
 def state_trips(limits: SafetyLimits, joints: JointLimits, state: LinkState) -> Iterator[Trip]:
@@ -39,6 +37,24 @@ def command_trips(
     limits: SafetyLimits, joints: JointLimits, command: JointCommand
 ) -> Iterator[Trip]:
     """What is so wrong with a command that no clamp mends it."""
+    if not _is_plain(command, len(joints.names)):
+        yield from _broken(joints, command)
+    if command.output is not None:
+        largest = float(np.abs(command.output).max(initial=0.0))
+        yield from _over(limits, "output", largest)
+
+
+def _is_plain(command: JointCommand, count: int) -> bool:
+    """Whether all numbers are there, finite, and gains not negative: asked twice in every step."""
+    arrays = command.q, command.dq, command.tau, command.kp, command.kd
+    if any(np.shape(array) != (count,) for array in arrays):
+        return False
+    numbers = np.concatenate(arrays)
+    return bool(np.isfinite(numbers).all() and numbers[3 * count :].min(initial=0.0) >= 0)
+
+
+def _broken(joints: JointLimits, command: JointCommand) -> Iterator[Trip]:
+    """Which of its numbers are none."""
     for name in ("q", "dq", "kp", "kd", "tau"):
         array = np.asarray(getattr(command, name))
         if array.shape != (len(joints.names),):
@@ -48,18 +64,16 @@ def command_trips(
             yield Trip(
                 "finite", float(array[bad]), 0.0, joints.names[bad], f"{name} is {array[bad]}"
             )
-    if command.output is not None:
-        largest = float(np.max(np.abs(command.output), initial=0.0))
-        yield from _over(limits, "output", largest)
 
 
 def tilt_of(quat_wxyz: np.ndarray) -> float:
     """Angle of the base from upright, rad; NaN where the numbers are no orientation."""
-    size = float(np.linalg.norm(quat_wxyz))
+    w, x, y, z = map(float, quat_wxyz)
+    size = math.sqrt(w * w + x * x + y * y + z * z)
     if not 0.9 < size < 1.1:
         return float("nan")
-    up = rotate(np.asarray(quat_wxyz, float)[None] / size, UP)[0]
-    return float(np.arccos(np.clip(up[2], -1.0, 1.0)))
+    upwards = 1.0 - 2.0 * (x * x + y * y) / size**2
+    return math.acos(min(max(upwards, -1.0), 1.0))
 
 
 def _unreadable(state: LinkState, count: int) -> Iterator[Trip]:

@@ -56,6 +56,8 @@ def clamp_command(
         if not limits.on(check):
             continue
         new, excess = clamp(command)
+        if excess is NONE:
+            continue
         command, changed = new, excess > NEAR
         if changed.any():
             worst = int(np.argmax(excess))
@@ -69,17 +71,23 @@ def clamp_command(
 
 Change = tuple[JointCommand, np.ndarray]
 """A command within a limit, and (J,) by how much each joint was beyond it."""
+NONE = np.zeros(0)
+"""No joint was beyond it: the command is the very same."""
 
 
 def _velocity(limits: SafetyLimits, joints: JointLimits, command: JointCommand) -> Change:
     most = limits.limit("target_velocity") * joints.velocity
-    dq = np.clip(command.dq, -most, most)
+    dq = _between(command.dq, -most, most)
+    if dq is command.dq:
+        return command, NONE
     return replace(command, dq=dq), np.abs(command.dq - dq)
 
 
 def _position(limits: SafetyLimits, joints: JointLimits, command: JointCommand) -> Change:
     margin = limits.limit("target_position")
-    q = np.clip(command.q, joints.lower - margin, joints.upper + margin)
+    q = _between(command.q, joints.lower - margin, joints.upper + margin)
+    if q is command.q:
+        return command, NONE
     return replace(command, q=q), _drawn(command, q)
 
 
@@ -87,8 +95,16 @@ def _rate(
     limits: SafetyLimits, joints: JointLimits, command: JointCommand, last: np.ndarray
 ) -> Change:
     way = limits.limit("target_rate") * joints.rate / limits.rate
-    q = np.clip(command.q, last - way, last + way)
+    q = _between(command.q, last - way, last + way)
+    if q is command.q:
+        return command, NONE
     return replace(command, q=q), _drawn(command, q)
+
+
+def _between(values: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Values brought between bounds; the very same array where all of them were."""
+    within = np.minimum(np.maximum(values, low), high)
+    return values if (within == values).all() else within
 
 
 def _drawn(command: JointCommand, q: np.ndarray) -> np.ndarray:
@@ -102,7 +118,9 @@ def _torque(
     most = limits.limit("target_torque") * joints.torque
     drive, brake = _parts(command, state)
     # Only what drives is taken back: a motor that brakes at its limit is doing its best.
-    kept = np.clip(drive, np.minimum(-most - brake, 0.0), np.maximum(most - brake, 0.0))
+    kept = _between(drive, np.minimum(-most - brake, 0.0), np.maximum(most - brake, 0.0))
+    if kept is drive:
+        return command, NONE
     return _with_drive(command, state, drive, kept), np.abs(drive - kept)
 
 
@@ -111,7 +129,7 @@ def _power(limits: SafetyLimits, command: JointCommand, state: LinkState) -> Cha
     watts = np.maximum((drive + brake) * state.dq, 0.0)
     total, most = float(watts.sum()), limits.limit("power")
     if total <= most:
-        return command, np.zeros(len(watts))
+        return command, NONE
     share = most / total
     wanted = share * drive + (share - 1.0) * brake
     within = np.clip(wanted, np.minimum(drive, 0.0), np.maximum(drive, 0.0))

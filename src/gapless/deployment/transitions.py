@@ -33,7 +33,8 @@ class PilotStage:
         distance: rad that any joint may be from where the pilot begins, to enter.
         speed: rad/s of any joint, to enter.
         tilt: rad of the base, to enter; not looked at where nobody knows it.
-        seconds: after which the robot stands again; None is until somebody asks.
+        seconds: after which the robot goes on by itself; None is until somebody asks.
+        then: the stage that it goes on to.
     """
 
     pilot: Pilot
@@ -42,6 +43,7 @@ class PilotStage:
     speed: float = np.inf
     tilt: float = np.inf
     seconds: float | None = None
+    then: str = "stand"
 
     def refusals(self, state: LinkState) -> Iterator[str]:
         """Why the robot may not enter it as it is."""
@@ -128,6 +130,16 @@ class StagedPilot:
         self._state: LinkState | None = None
         self.refused = ""
 
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """Names of those that there are."""
+        return tuple(self._stages)
+
+    @property
+    def blending(self) -> bool:
+        """Whether something of the stage before is left in the commands."""
+        return self._before != self.stage
+
     def begin(self) -> None:
         """Damped again."""
         self.abort()
@@ -183,7 +195,7 @@ class StagedPilot:
         if self._blended >= total:
             self._before = self.stage
         if now.seconds is not None and self._steps >= now.seconds * self.rate:
-            self._asked = "stand"
+            self._asked = now.then
         return command
 
     def _enter(self, name: str, state: LinkState) -> None:

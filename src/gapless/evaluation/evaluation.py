@@ -13,6 +13,7 @@ from gapless.artifact import provenance, read_json, write_json
 from gapless.errors import FormatError, unknown
 from gapless.evaluation.falls import Fall, describe_falls
 from gapless.evaluation.scenario import Scenario
+from gapless.field_kinds import wrong_fields
 from gapless.printing import PrintsAsTables
 
 FORMAT = "gapless evaluation 1"
@@ -145,9 +146,13 @@ class Evaluation(PrintsAsTables):
         if not isinstance(data, dict) or data.get("format") != FORMAT:
             raise FormatError(f"{where} is no evaluation (format {FORMAT!r})")
         try:
-            return cls._read(data)
-        except (KeyError, TypeError, ValueError) as error:
+            found = cls._read(data)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise FormatError(f"{where} is damaged: {error!r}") from error
+        wrong = list(wrong_fields(found))
+        if wrong or not found.worlds or not all(w.survived for w in found.worlds):
+            raise FormatError(f"{where} is damaged: {'; '.join(wrong) or 'it has no episodes'}")
+        return found
 
     @classmethod
     def _read(cls, data: dict[str, Any]) -> Evaluation:

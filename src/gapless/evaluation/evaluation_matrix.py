@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +13,20 @@ from gapless.evaluation.evaluating import evaluate
 from gapless.evaluation.evaluation import Evaluation, WorldScores
 from gapless.evaluation.policies_side_by_side import Spreads, plain_scores, score_table, spread
 from gapless.evaluation.scenario import Scenario
+from gapless.field_kinds import wrong_fields
 from gapless.motions.references import read_motions
 from gapless.policies import Policy
 from gapless.printing import PrintsAsTables
-from gapless.progress import ProgressReporter, Watch
+from gapless.progress import Watch
 from gapless.robots import Robot
+from gapless.tasks import FileTask, InProcess, Workers, require
+from gapless.toml_file import load_toml
 from gapless.worlds.named_worlds import world_of
 
 SEED = "{seed}"
 """In the path of a policy: the number of its training."""
+_PLAYED = ("episodes", "seconds", "push")
+"""What a matrix says of its episodes."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,7 @@ class EvaluationMatrix(PrintsAsTables):
         motion: what trackers follow; "" is the motion beside each.
         seeds: of every cell.
         episodes: of every cell.
+        seconds: of each; a tracker's end with its motion.
         push: speed given to the base at once, m/s.
         out: folder of the cells.
     """
@@ -65,16 +70,14 @@ class EvaluationMatrix(PrintsAsTables):
     motion: str = ""
     seeds: tuple[int, ...] = (0, 1, 2)
     episodes: int = 32
+    seconds: float = Scenario.seconds
     push: float = 0.0
     out: Path = Path("cells")
 
     @classmethod
     def read(cls, path: Path) -> EvaluationMatrix:
         """The matrix of a file; its paths are seen from where it lies."""
-        try:
-            data = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise FormatError(f"{path} is no matrix of evaluations: {error}") from error
+        data = load_toml(path, "matrix of evaluations")
         known = [f.name for f in fields(cls)]
         for key in data:
             if key not in known:
@@ -82,11 +85,20 @@ class EvaluationMatrix(PrintsAsTables):
         lacking = [k for k in ("robot", "policies", "worlds") if not data.get(k)]
         if lacking:
             raise FormatError(f"{path} lacks {', '.join(lacking)}; see docs/track.md")
-        data |= {k: tuple(data[k]) for k in ("worlds", "seeds") if k in data}
-        places = {k: str(path.parent / v) for k, v in data["policies"].items()}
-        motion = str(path.parent / data["motion"]) if data.get("motion") else ""
-        out = path.parent / data.get("out", f"{path.stem}_cells")
-        return cls(**{**data, "policies": places, "motion": motion, "out": out})
+        data |= {k: tuple(v) for k, v in data.items() if isinstance(v, list)}
+        out = data.get("out", f"{path.stem}_cells")
+        data["out"] = Path(out) if isinstance(out, str) else out
+        told = cls(**data)
+        wrong = list(wrong_fields(told))
+        if wrong:
+            raise FormatError(f"{path}: {'; '.join(wrong)}; see docs/track.md")
+        return told.seen_from(path.parent)
+
+    def seen_from(self, folder: Path) -> EvaluationMatrix:
+        """The same with every path seen from a folder."""
+        places = {k: str(folder / v) for k, v in self.policies.items()}
+        motion = str(folder / self.motion) if self.motion else ""
+        return replace(self, policies=places, motion=motion, out=folder / self.out)
 
     def cells(self) -> Iterator[MatrixCell]:
         """Every cell, row by row."""
@@ -96,24 +108,27 @@ class EvaluationMatrix(PrintsAsTables):
                     file = self.out / f"{file_name(name)}__{file_name(world)}__{seed}.json"
                     yield MatrixCell(name, world, seed, Path(place.replace(SEED, str(seed))), file)
 
-    def run(self, watch: Watch | None = None) -> EvaluationMatrix:
-        """Make the cells that are not there yet; a stop loses none that is whole."""
-        robot, cells = Robot.load(self.robot, mount="free"), list(self.cells())
-        reporter = ProgressReporter(watch, "cells", len(cells))
-        for k, cell in enumerate(cells, 1):
-            if not cell.file.exists():
-                self._made(cell, robot).save(cell.file)
-            reporter.tell(k)
+    def run(self, watch: Watch | None = None, workers: Workers | None = None) -> EvaluationMatrix:
+        """Make the cells that are not there yet; a stop loses none that is whole.
+
+        Args:
+            watch: told how far it is.
+            workers: who makes them; this process by default.
+        """
+        missing = [self._task(cell) for cell in self.cells() if not cell.file.exists()]
+        require((workers or InProcess()).run(missing, watch), "cells")
         return self
 
-    def _made(self, cell: MatrixCell, robot: Robot) -> Evaluation:
-        policy = Policy.load(cell.path, robot)
-        place = self.motion or (
-            policy.contract.reference and policy.source.parent / policy.contract.reference
-        )
-        motion = read_motions(place, robot)[0] if place else None
-        asked = Scenario(episodes=self.episodes, push=self.push, seed=cell.seed)
-        return evaluate(policy, {cell.world: world_of(cell.world, robot)}, asked, motion=motion)
+    def _task(self, cell: MatrixCell) -> FileTask:
+        robot = Path(self.robot)
+        asked = {
+            "robot": str(robot.absolute()) if robot.exists() else self.robot,
+            "world": cell.world,
+            "scenario": {k: getattr(self, k) for k in _PLAYED} | {"seed": cell.seed},
+        }
+        motion = {"motion": Path(self.motion)} if self.motion else {}
+        files = {"policy": cell.path, **motion}
+        return FileTask(cell.file.stem, f"{__name__}:make_cell", asked, files, cell.file)
 
     def scores(self) -> dict[str, dict[str, Spreads]]:
         """World -> policy -> score -> mean and standard deviation over seeds."""
@@ -133,3 +148,15 @@ class EvaluationMatrix(PrintsAsTables):
 
         told = f"mean ± std over {len(self.seeds)} seeds"
         return Group(*(score_table(f"{w}: {told}", rows) for w, rows in self.scores().items()))
+
+
+def make_cell(asked: dict[str, Any], files: dict[str, Path], out: Path, watch: Watch) -> None:
+    """The task of a cell: evaluate a policy in a world, and write what was found."""
+    robot = Robot.load(asked["robot"], mount="free")
+    policy = Policy.load(files["policy"], robot)
+    place = files.get("motion") or (
+        policy.contract.reference and policy.source.parent / policy.contract.reference
+    )
+    motion = read_motions(place, robot)[0] if place else None
+    world, scenario = {asked["world"]: world_of(asked["world"], robot)}, asked["scenario"]
+    evaluate(policy, world, Scenario(**scenario), motion=motion, watch=watch).save(out)

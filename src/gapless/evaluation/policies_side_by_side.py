@@ -18,6 +18,9 @@ SCORES = {
     "e_mpjpe": ("E_mpjpe, mm", 1.0),
     "e_acc": ("E_acc, mm/frame²", 1.0),
     "e_vel": ("E_vel, mm/frame", 1.0),
+    "e_fpos": ("E_fpos, m", 1.0),
+    "e_epos": ("E_epos, m", 1.0),
+    "e_ang": ("E_ang, deg", 1.0),
     "velocity_error": ("velocity error, m/s", 1.0),
 }
 """Score -> title and factor; those that a policy does not have are left out."""

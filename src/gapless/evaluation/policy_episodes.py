@@ -12,6 +12,7 @@ from gapless.errors import SimulationError
 from gapless.evaluation.scenario import Scenario
 from gapless.motions.motion import Motion
 from gapless.motions.motion_frames import MotionFrames
+from gapless.parameters.held_loads import refuse_heavy_load
 from gapless.policies import Policy, PolicyController
 from gapless.progress import ProgressReporter, Watch
 from gapless.recordings.conditions import Conditions
@@ -110,6 +111,8 @@ def play(
     start = starts(policy, world, scenario, motion) if start is None else start
     told = [scenario.conditions(contract, robot)] * scenario.episodes
     told = told if conditions is None else list(conditions)
+    if told[0].payloads:
+        refuse_heavy_load(robot.with_payloads(told[0].payloads))
     world.reset(start, conditions=told)
     controller = _controller(policy, world, scenario.episodes)
     reporter = ProgressReporter(watch, stage, steps)

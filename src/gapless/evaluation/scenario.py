@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -37,7 +38,8 @@ class Scenario:
         change_every: seconds after which an episode goes on to the next command; 0 is never.
         push: speed that is given to the base at once, in a random direction, m/s; 0 is none.
         push_every: seconds between pushes.
-        payloads: link -> kilograms carried besides.
+        payloads: link -> kilograms carried besides, at the link's own centre of mass; or a Payload,
+            which says where.
         floor_friction: of the floor; None is the robot's own.
         slope: of the floor, degrees, uphill in +x.
         step_height: of stairs ahead, m; 0 is none.
@@ -51,7 +53,7 @@ class Scenario:
     change_every: float = 0.0
     push: float = 0.0
     push_every: float = 4.0
-    payloads: dict[str, float] = field(default_factory=dict)
+    payloads: Mapping[str, float | Payload] = field(default_factory=dict)
     floor_friction: float | None = None
     slope: float = 0.0
     step_height: float = 0.0
@@ -112,7 +114,10 @@ class Scenario:
 
     def conditions(self, contract: PolicyContract, robot: Robot) -> Conditions:
         """Gains of the policy, and loads."""
-        loads = {link: Payload(mass) for link, mass in self.payloads.items()}
+        loads = {
+            link: load if isinstance(load, Payload) else Payload(load)
+            for link, load in self.payloads.items()
+        }
         for link in loads:
             robot.check_link(link)
         return Conditions(payloads={**robot.payloads, **loads}, gains=contract.gains)

@@ -1,23 +1,25 @@
-"""How well a tracker follows its motion: ASAP's columns, episode by episode."""
+"""How well a tracker follows its motion: ASAP's columns and HALO's, episode by episode."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from gapless.errors import DataError
+from gapless.evaluation.drift_errors import DRIFT, drift_errors
 from gapless.evaluation.motion_placement import MotionPlacement
 from gapless.evaluation.policy_episodes import Episodes
 from gapless.measurement.metrics import e_acc, e_g_mpjpe, e_mpjpe, e_vel, survival
 from gapless.motions.motion import Motion
 from gapless.robots import Kinematics, Robot
 
-TRACKING = {
+_BODIES = {
     "e_g_mpjpe": "mm",
     "e_mpjpe": "mm",
     "e_vel": "mm/frame",
     "e_acc": "mm/frame²",
     "success": "share",
 }
+TRACKING = _BODIES | DRIFT
 """Name -> unit; a success never has a mean body distance above 0.5 m, and stands to the end."""
 
 
@@ -29,7 +31,7 @@ def tracking_errors(episodes: Episodes, motion: Motion) -> dict[str, np.ndarray]
     got, wanted, root = _both_sides(episodes, motion)
     base = episodes.states.base_pos
     assert base is not None
-    found: dict[str, list[float]] = {name: [] for name in TRACKING}
+    found: dict[str, list[float]] = {name: [] for name in _BODIES}
     for row in range(len(got)):
         alive = np.arange(got.shape[1]) <= min(episodes.fell[row] - 1, episodes.steps)
         pair = got[row][None], wanted[row][None]
@@ -41,7 +43,8 @@ def tracking_errors(episodes: Episodes, motion: Motion) -> dict[str, np.ndarray]
         found["e_acc"].append(e_acc(*pair, usable))
         length = np.array([episodes.steps])
         found["success"].append(survival(*pair, usable, usable, length, episodes.rate)[0])
-    return {name: np.array(values) for name, values in found.items()}
+    bodies = {name: np.array(values) for name, values in found.items()}
+    return bodies | drift_errors(episodes, motion)
 
 
 def body_distances(episodes: Episodes, motion: Motion) -> np.ndarray:

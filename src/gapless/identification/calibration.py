@@ -230,7 +230,7 @@ class Calibration(PrintsAsTables):
             )
         try:
             return cls._read(data)
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise FormatError(f"{where} is damaged: {error!r}") from error
 
     @classmethod

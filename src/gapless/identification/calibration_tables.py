@@ -14,6 +14,7 @@ from gapless.identification.calibration import Calibration
 from gapless.identification.estimate import Estimate
 from gapless.measurement.spans import FULL
 from gapless.printing import verdict_lines
+from gapless.verdict import CLOSED_LOOP
 
 CORRELATED = 0.9
 """Pairs of parameters whose errors are tied at least this much are named."""
@@ -69,7 +70,8 @@ def _rungs(ladder: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def _span(horizon: str) -> str:
-    return "whole clips" if horizon == FULL else f"{float(horizon):g} s"
+    known = {FULL: "whole clips", CLOSED_LOOP: "closed loop, m"}
+    return known.get(horizon) or f"{float(horizon):g} s"
 
 
 def _digits(estimate: Estimate) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,20 +13,20 @@ from gapless.errors import GaplessError, unknown
 from gapless.identification import sign_conventions
 from gapless.identification.calibration import Calibration
 from gapless.identification.plans.fit_checkpoint import FitCheckpoint
+from gapless.identification.plans.fit_parts import refuse_nowhere
 from gapless.identification.plans.fitter import Fitter
-from gapless.identification.plans.fleet import fleet
 from gapless.identification.plans.judging import Verdicts, verdicts_on
-from gapless.identification.plans.ladder import AUTO, Ladder
-from gapless.identification.plans.two_stage import is_loaded, one_stage, two_stage
+from gapless.identification.plans.ladder import Ladder
+from gapless.identification.plans.loop_fit import RecordedPath
+from gapless.identification.plans.question import PLANS, Question
 from gapless.identification.settings import IdentifySettings
 from gapless.progress import Watch
 from gapless.recordings.earlier_split import remembered
-from gapless.recordings.recording import Recording, Recordings
+from gapless.recordings.recording import Recordings
 from gapless.recordings.split import Split
 from gapless.recordings.splitting import as_split
 from gapless.robots import Robot
-
-PLANS = ("per-joint", "whole", "one-stage", "two-stage", "fleet")
+from gapless.tasks import Workers
 
 
 class CalibrationRefusedError(GaplessError):
@@ -54,44 +54,6 @@ class CalibrationRefusedError(GaplessError):
         )
 
 
-@dataclass(frozen=True)
-class _Question:
-    """What is looked for, and in which order."""
-
-    plan: str
-    parameters: str | Sequence[str]
-    payload: str | Sequence[str]
-    loaded: Sequence[str] | None
-
-    @property
-    def climbs(self) -> bool:
-        """Whether a ladder finds which parameters are free."""
-        return self.parameters == AUTO or tuple(self.parameters) == (AUTO,)
-
-    @property
-    def names(self) -> list[str]:
-        """Parameters of all stages."""
-        stages = {"one-stage": [self.payload], "two-stage": [self.parameters, self.payload]}
-        asked = stages.get(self.plan, [self.parameters])
-        return [n for p in asked for n in ([p] if isinstance(p, str) else p)]
-
-    def is_loaded(self, recording: Recording) -> bool:
-        """Whether it teaches the second stage of a plan that has one."""
-        return self.plan in ("one-stage", "two-stage") and is_loaded(recording, self.loaded)
-
-    def answer(self, fitter: Fitter, recordings: Recordings) -> Calibration:
-        """Follow the plan."""
-        clips = list(recordings)
-        if self.plan == "two-stage":
-            return two_stage(fitter, clips, self.parameters, self.payload, self.loaded)
-        if self.plan == "one-stage":
-            return one_stage(fitter, clips, self.payload, self.loaded)
-        if self.plan == "fleet":
-            return fleet(fitter, clips, self.parameters)
-        quick = self.plan == "per-joint"
-        return fitter.calibration(clips, self.parameters, quick_start=quick)
-
-
 def identify(
     data: Split | Recordings,
     robot: Robot,
@@ -103,8 +65,10 @@ def identify(
     loaded: Sequence[str] | None = None,
     find_signs: bool = False,
     keep_anyway: bool = False,
+    closed_loop: RecordedPath | None = None,
     checkpoint: Path | None = None,
     watch: Watch | None = None,
+    workers: Workers | None = None,
 ) -> Calibration:
     """Find the physical parameters with which a simulator repeats recordings.
 
@@ -123,8 +87,14 @@ def identify(
         loaded: names (or patterns) of the loaded recordings; by default those that state a load.
         find_signs: first find joints that the log counts the other way.
         keep_anyway: return a calibration even where the choosing motions do not improve.
+        closed_loop: takes of the robot under a known policy, as a
+            `gapless.evaluation.path_prediction.PathPrediction`: "auto" keeps what predicts them,
+            too, and its last rung is fitted to them.
         checkpoint: file that keeps the best point so far; a run with the same question resumes.
         watch: told the stage and its progress after every iteration.
+        workers: who makes the fits that do not wait for each other (units of a fleet; what each
+            motion chooses by, where motions choose in turn); this process by default. They need a
+            checkpoint; recordings of a dataset are fitted to the same numbers.
 
     Raises:
         CalibrationRefusedError: replays of the choosing motions are no better; it carries the
@@ -132,16 +102,23 @@ def identify(
     """
     if plan not in PLANS:
         raise unknown("plan", plan, PLANS)
+    refuse_nowhere(workers, checkpoint)
     began = time.perf_counter()
-    question = _Question(plan, parameters, payload, loaded)
+    question = Question(plan, parameters, payload, loaded)
     if question.climbs and plan not in ("per-joint", "whole"):
         raise GaplessError(
             f"the plan {plan!r} needs to be told what to find; expected a set such as 'actuators' "
             "(--set actuators), or another plan with 'auto'"
         )
+    if question.climbs and workers is not None:
+        raise GaplessError(
+            "a ladder climbs in one process, as each rung waits for the one below; leave out --on "
+            "(workers), or say what to find (--set actuators)"
+        )
     split = as_split(data, stratum=question.is_loaded)
     facts = remembered(split)  # before signs are turned: as later logs will have them
-    fitter = Fitter(robot, settings or IdentifySettings(), FitCheckpoint(checkpoint), watch)
+    how, kept = settings or IdentifySettings(), FitCheckpoint(checkpoint)
+    fitter = Fitter(robot, how, kept, watch, closed_loop=closed_loop, workers=workers)
     if not question.climbs:
         fitter.refuse_unknown_settings(question.names)
     learn = list(split.learn)
@@ -153,6 +130,7 @@ def identify(
         whole, folds = Ladder(fitter.on_simple_feet(), split).climb()
         found = replace(whole, signs=signs, folds=folds)
     else:
+        question.make_answers(fitter, _parts(fitter, split, question))
         found = replace(question.answer(fitter.on_simple_feet(), split.learn), signs=signs)
     found = _judged(found, split, fitter, question)
     found = replace(found, made_by=_made_by(found, question, facts, fitter.settings, began))
@@ -162,7 +140,23 @@ def identify(
     return found
 
 
-def _judged(found: Calibration, split: Split, fitter: Fitter, question: _Question) -> Calibration:
+def _folds(fitter: Fitter, split: Split) -> dict[Fitter, Recordings]:
+    """Where motions choose in turn: a fitter for each, and what it may see; it has no workers,
+    as one of them follows its whole plan."""
+    if not split.cross_validated:
+        return {}
+    simple, motions = replace(fitter.on_simple_feet(), workers=None), split.motions["learn"]
+    pairs = zip(motions, split.folds, strict=True)
+    return {simple.without(motion): fold.learn for motion, fold in pairs}
+
+
+def _parts(fitter: Fitter, split: Split, question: Question) -> dict[Fitter, Recordings]:
+    """Answers that do not wait for each other; a fleet is parted by its units."""
+    whole = {} if question.plan == "fleet" else {fitter.on_simple_feet(): split.learn}
+    return {**whole, **_folds(fitter, split)}
+
+
+def _judged(found: Calibration, split: Split, fitter: Fitter, question: Question) -> Calibration:
     """The calibration with its verdicts; folds are fitted where the learning motions choose."""
 
     def on(recordings: Recordings, motions: Sequence[str], calibration: Calibration) -> Verdicts:
@@ -171,10 +165,9 @@ def _judged(found: Calibration, split: Split, fitter: Fitter, question: _Questio
 
     folds = []
     if split.cross_validated:
-        motions = split.motions["learn"]
-        pairs = list(zip(motions, split.folds, strict=True))
+        pairs = list(zip(split.motions["learn"], split.folds, strict=True))
         folds = list(found.folds) or [
-            question.answer(fitter.on_simple_feet().without(m), fold.learn) for m, fold in pairs
+            question.answer(own, learn) for own, learn in _folds(fitter, split).items()
         ]
         chosen = Verdicts.mean(
             [on(f.choose, [m], c) for (m, f), c in zip(pairs, folds, strict=True)]
@@ -199,7 +192,7 @@ def _judged(found: Calibration, split: Split, fitter: Fitter, question: _Questio
 
 def _made_by(
     found: Calibration,
-    question: _Question,
+    question: Question,
     split: dict[str, Any],
     settings: IdentifySettings,
     began: float,

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
-from gapless.measurement.spans import Horizon
+from gapless.errors import require_number
+from gapless.measurement.spans import FULL, Horizon
 from gapless.parameters import Parameter
 
 STARTS, BEGINNINGS = ("read", "free"), ("prior", "torque")
@@ -52,6 +53,12 @@ class IdentifySettings:
     begin: str = "prior"
     physics_step: float = 0.002
     threads: int | None = None
+
+    def __post_init__(self) -> None:
+        require_number("windows", self.windows, least=1)
+        require_number("physics_step", self.physics_step, above=0.0)
+        if self.horizon != FULL:
+            require_number("horizon", self.horizon, above=0.0)
 
 
 def matches(parameters: Sequence[Parameter], key: str) -> bool:

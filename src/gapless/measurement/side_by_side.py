@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -21,6 +22,8 @@ from gapless.worlds.world import State, World
 
 REAL = "real"
 FORMAT = "gapless side by side 1"
+DAMAGED = (BadZipFile, zlib.error, EOFError)
+"""What NumPy lets through of an archive that is not whole."""
 
 
 @dataclass(frozen=True)
@@ -193,7 +196,7 @@ def load_side_by_side(path: str | Path) -> list[SideBySide]:
         if head["format"] != FORMAT:
             raise FormatError(f"{path} is of another version ({head['format']!r})")
         return [_read(arrays, k, told) for k, told in enumerate(head["clips"])]
-    except (OSError, ValueError, KeyError, TypeError, BadZipFile) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, *DAMAGED) as error:
         raise FormatError(f"{path} cannot be read: {error}; make it anew") from error
 
 
@@ -203,5 +206,8 @@ def _read(arrays: dict[str, np.ndarray], k: int, told: dict[str, Any]) -> SideBy
         name: Track(*(arrays.get(f"{k}/{t}/{part}") for part in parts))  # type: ignore
         for t, name in enumerate(told.pop("tracks"))
     }
-    joints = tuple(told.pop("joints"))
-    return SideBySide(**told, joints=joints, target=arrays[f"{k}/target"], tracks=tracks)
+    joints, target = tuple(told.pop("joints")), arrays[f"{k}/target"]
+    for values in (target, *(track.q for track in tracks.values())):
+        if values is None or values.dtype.kind != "f" or values.shape[1:] != (len(joints),):
+            raise ValueError(f"clip {k} has no positions of {len(joints)} joints")
+    return SideBySide(**told, joints=joints, target=target, tracks=tracks)

@@ -115,6 +115,16 @@ class Windows:
             recording=self.recording[chosen],
         )
 
+    def shortened(self, steps: int) -> Windows:
+        """The first so many control steps of each."""
+        return replace(
+            self,
+            commands=self.commands[:, : self.before + steps],
+            targets=self.targets[:, : self.before + steps],
+            real=self.real[:, :steps],
+            weight=self.weight[:, :steps],
+        )
+
     def unloaded(self) -> Windows:
         """The same without the loads the recordings state: a fit is to find them."""
         bare = tuple(replace(c, payloads=None) for c in self.conditions)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from gapless.errors import SimulationError
 from gapless.parameters import Parameter, as_in, changed
+from gapless.processor_share import processors
 from gapless.worlds.mujoco_world import MujocoWorld
 from gapless.worlds.world import State
 
@@ -44,7 +44,7 @@ def sensitivities(
     start = world.home(len(batch)) if start is None else start
     here, parameters = positions(world, batch, start), as_in(world, parameters)
     # One motion keeps one thread busy, so the parameters share the cores; a batch fills them.
-    with ThreadPoolExecutor(max(1, (os.cpu_count() or 1) // len(batch))) as pool:
+    with ThreadPoolExecutor(max(1, processors() // len(batch))) as pool:
         columns = pool.map(lambda p: _slope(world, batch, start, here, p, central), parameters)
         result = np.stack(list(columns), axis=-1)
     return result[0] if targets.ndim == 2 else result

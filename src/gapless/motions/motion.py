@@ -19,6 +19,8 @@ CAREFUL = 0.5
 PEAK = 1.875
 """Highest speed of a minimum-jerk move over its mean speed."""
 
+FARTHEST = 1e6
+"""rad and m: beyond, no motion of anything is meant, and slopes are no numbers."""
 UNIT = 0.01
 """A quaternion's length may differ from one by this much."""
 
@@ -70,10 +72,11 @@ class Motion:
                 continue
             if array.shape != (len(self.q), width):
                 yield f"{part} has shape {array.shape}, expected {(len(self.q), width)}"
-            elif not np.isfinite(array).all():
-                row, column = np.argwhere(~np.isfinite(array))[0]
+            elif not (np.abs(array) < FARTHEST).all():
+                row, column = np.argwhere(~(np.abs(array) < FARTHEST))[0]
                 where = f"{part} of {self.joints[column]!r}" if part == "q" else part
-                yield f"{where} is not finite at {self._moment(row)}"
+                what = "not finite" if not np.isfinite(array[row, column]) else "absurdly large"
+                yield f"{where} is {what} at {self._moment(row)}"
             elif part == "base_quat_wxyz":
                 yield from self._turn_problems(np.linalg.norm(array, axis=1))
         for keypoint, place in self.person.items():

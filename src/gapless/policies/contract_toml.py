@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,11 +14,14 @@ from gapless.policies.contract_fields import (
     ports_of_fields,
     refuse_unknown,
 )
+from gapless.policies.contract_json import KEY, contract_of
 from gapless.policies.deploy_yaml import deploy_fields
 from gapless.policies.onnx_metadata import metadata_fields
 from gapless.policies.onnx_network import OnnxNetwork
+from gapless.policies.own_fields import fields_of_contract
 from gapless.policies.policy_contract import PolicyContract
 from gapless.robots import Robot
+from gapless.toml_file import load_toml
 
 FORMAT = "gapless policy 1"
 TOP = (
@@ -29,7 +31,6 @@ TOP = (
 )
 METADATA = "metadata"
 """What `extends` says of an ONNX whose metadata are meant; else it names a `deploy.yaml`."""
-MAX_BYTES = 1_000_000
 
 
 def read_toml(path: Path, robot: Robot | None = None) -> tuple[PolicyContract, Path]:
@@ -42,7 +43,7 @@ def read_toml(path: Path, robot: Robot | None = None) -> tuple[PolicyContract, P
         path: of the file.
         robot: whose motors a `deploy.yaml` speaks of; the one that the file names by default.
     """
-    data = _parsed(path)
+    data = load_toml(path)
     refuse_unknown(data, TOP, str(path))
     if data.get("format", FORMAT) != FORMAT:
         raise FormatError(f"{path}: format is {data['format']!r}; expected {FORMAT!r}")
@@ -62,24 +63,18 @@ def read_toml(path: Path, robot: Robot | None = None) -> tuple[PolicyContract, P
     return contract_of_fields(data, whose, path), path.parent / str(file)
 
 
-def _parsed(path: Path) -> dict[str, Any]:
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise FormatError(f"{path} is larger than {MAX_BYTES} bytes")
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise FormatError(f"cannot read {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise FormatError(f"{path} is no valid TOML: {error}") from error
-
-
 def _extended(
     own: Mapping[str, Any], network: Path, path: Path, robot: Robot | None
 ) -> tuple[dict[str, Any], str]:
     """The fields of a file over those that it extends; and whose motors those speak of."""
     said, whose = own["extends"], ""
     if said == METADATA:
-        base = metadata_fields(OnnxNetwork(network, ports_of_fields(own, path)), own)
+        carrier = OnnxNetwork(network, ports_of_fields(own, path))
+        if KEY in carrier.metadata:
+            ours = contract_of(carrier.metadata[KEY], str(network))
+            base, whose = fields_of_contract(ours), ours.robot
+        else:
+            base = metadata_fields(carrier, own)
     elif isinstance(said, str) and (path.parent / said).is_file():
         if robot is None and "robot" in own:
             robot = Robot.load(beside(own["robot"], path))

@@ -126,7 +126,10 @@ def read_mlp(path: Path) -> MlpWeights:
         stored = {i.name: onnx.numpy_helper.to_array(i) for i in graph.initializer}
     except Exception as error:  # onnx raises whatever its parser meets
         raise FormatError(f"{path} is no ONNX file that can be read: {error}") from error
-    return _chain(list(graph.node), stored, path)
+    try:
+        return _chain(list(graph.node), stored, path)
+    except (ValueError, TypeError, IndexError) as error:
+        raise DataError(_other(path, f"its weights do not fit: {error}")) from error
 
 
 def _chain(nodes: list[Any], stored: dict[str, np.ndarray], path: Path) -> MlpWeights:

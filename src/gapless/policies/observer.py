@@ -30,7 +30,7 @@ class Observer:
             name: np.zeros((environments, depth, term_width(contract.terms[name], contract)))
             for name, depth in deep.items()
         }
-        self._seen = np.zeros(environments, int)
+        self._seen, self._least = np.zeros(environments, int), 0
 
     def forget(self, which: np.ndarray | None = None) -> None:
         """Begin anew in some environments; in all by default."""
@@ -45,6 +45,7 @@ class Observer:
             past[:, 1:] = past[:, :-1]
             past[:, 0] = read_term(sight, self._contract.terms[name], self._contract)
         self._seen += 1
+        self._least = int(self._seen.min()) if len(self._seen) else 0
         seen = np.concatenate([self._laid_out(block) for block in self._contract.blocks], axis=1)
         if self._contract.mean:
             seen = (seen - self._mean) / self._std
@@ -60,11 +61,10 @@ class Observer:
     def _frames(self, name: str, block: Block) -> np.ndarray:
         """(n, frames, width) of a term in the block's order."""
         past, first = self._past[name], self._contract.terms[name].ago + (not block.present)
-        age = first + np.arange(block.frames)
-        frames = past[:, age]
-        if block.fill == "first":
+        frames = past[:, first : first + block.frames]
+        if block.fill == "first" and self._least < first + block.frames:
             # Before the start there was the first moment; without the present, nothing at first.
-            oldest = np.maximum(self._seen - 1, 0)[:, None]
+            age, oldest = first + np.arange(block.frames), np.maximum(self._seen - 1, 0)[:, None]
             frames = past[np.arange(len(past))[:, None], np.minimum(age, oldest)]
         return frames if block.newest == "first" else frames[:, ::-1]
 

@@ -36,7 +36,11 @@ class OnnxNetwork:
         self.inputs = {i.name: list(i.shape) for i in self._session.get_inputs()}
         self.outputs = {o.name: list(o.shape) for o in self._session.get_outputs()}
         self._types = {i.name: _dtype(i.type) for i in self._session.get_inputs()}
-        self.metadata: dict[str, str] = dict(self._session.get_modelmeta().custom_metadata_map)
+        try:
+            told = dict(self._session.get_modelmeta().custom_metadata_map)
+        except UnicodeDecodeError as error:
+            raise FormatError(f"{path}: its metadata are no text ({error})") from error
+        self.metadata: dict[str, str] = told
         self.ports = found_ports(self.inputs, self.outputs, ports, path)
         for name in self.ports.seen:
             self.inputs[name] = self.inputs[name] or [None, None]
@@ -186,7 +190,12 @@ class OnnxNetwork:
         """What is fed for one environment, in the shapes that the graph asks for."""
         axes = {name: self._axis(name) for name in feed}
         return {
-            name: array[row] if axes[name] is None else np.take(array, [row], axis=axes[name])
+            name: array[row]
+            if (axis := axes[name]) is None
+            # Of one environment this is all there is.
+            else array
+            if array.shape[axis] == 1
+            else np.take(array, [row], axis=axis)
             for name, array in feed.items()
         }
 
@@ -202,6 +211,8 @@ class OnnxNetwork:
                     f"{self.path} does not run on {shapes}: {str(error).splitlines()[0]}"
                 ) from error
         back = {out: self._axis(name) for name, out in self.ports.states.items()}
+        if count == 1 and None not in back.values():
+            return rows[0]
         join = {name: np.stack if back.get(name, 0) is None else np.concatenate for name in rows[0]}
         return {n: join[n]([r[n] for r in rows], axis=back.get(n) or 0) for n in rows[0]}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,11 +88,17 @@ def read_reference(path: Path, rate: float, anchor: str, bodies: Sequence[str]) 
     if path.stat().st_size > MAX_BYTES:
         raise FormatError(f"{path} is larger than {MAX_BYTES} bytes")
     try:
+        with zipfile.ZipFile(path) as packed:
+            if sum(entry.file_size for entry in packed.infolist()) > MAX_BYTES:
+                raise FormatError(f"{path} unpacks to more than {MAX_BYTES} bytes")
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: np.asarray(file[name]) for name in file.files}
-    except (OSError, ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
+    except (OSError, ValueError, TypeError, EOFError, zlib.error, zipfile.BadZipFile) as error:
         raise FormatError(f"{path} is no .npz of plain arrays: {error}") from error
-    fps = float(np.ravel(arrays.get("fps", rate))[0])
+    said = np.ravel(arrays.get("fps", rate))
+    if said.size != 1 or said.dtype.kind not in "fiu":
+        raise FormatError(f"{path}: fps is {str(said)[:60]!r}; expected frames a second")
+    fps = float(said[0])
     if not np.isclose(fps, rate):
         raise DataError(f"{path} has {fps:g} frames a second, the policy {rate:g}; resample it")
     return ReferenceMotion.from_arrays(arrays, anchor_body(anchor, bodies))

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gapless.errors import DataError, unknown
+from gapless.errors import DataError, require_number, unknown
 from gapless.recordings.earlier_split import EarlierSplit
 from gapless.recordings.motion_identity import motions_of
 from gapless.recordings.named_parts import named_parts
@@ -83,6 +83,7 @@ def _divided(
     given = [] if isinstance(test, int | float) else usable(test)
     labels = motions_of([*pool, *given])
     motion_of = dict(zip(map(id, (*pool, *given)), labels, strict=True))
+    require_number("seed", seed, least=0)
     rng, kind = np.random.default_rng(seed), stratum or (lambda _: "")
 
     def motion(recording: Recording) -> str:

@@ -109,21 +109,22 @@ def require_extra() -> None:
 def page(run: Run | LoopFolder, watch: Watch | None = None) -> str:
     """The HTML text."""
     if isinstance(run, LoopFolder):
-        return _page(f"gapless: {run.motion}", LOOP_SECTIONS, run, watch)
-    return _page(f"gapless: {run.facts['robot']['name']}", SECTIONS, run, watch)
+        return render_page(f"gapless: {run.motion}", LOOP_SECTIONS, run, watch)
+    return render_page(f"gapless: {run.fact('robot', 'name')}", SECTIONS, run, watch)
 
 
-def _page(
-    title: str, sections: dict[str, tuple[str, Gather]], run: Any, watch: Watch | None
+def render_page(
+    title: str, sections: dict[str, tuple[str, Gather]], run: Any, watch: Watch | None = None
 ) -> str:
+    """A page of these sections about a run, a loop or a fleet."""
     from plotly.offline import get_plotlyjs
 
     shown, data, reporter = [], {}, ProgressReporter(watch, "", len(sections))
     for key, (heading, gather) in sections.items():
         reporter.stage = heading
         reporter.tell(len(shown))
-        found = _gathered(gather, run)
-        shown.append({"key": key, "title": heading, "html": _rendered(key, found)})
+        found, html = _shown(key, gather, run)
+        shown.append({"key": key, "title": heading, "html": html})
         data[key] = {"figures": found.get("figures", {}), **found.get("scripts", {})}
     return _rendered(
         "page",
@@ -138,12 +139,27 @@ def _page(
     )
 
 
-def _gathered(gather: Gather, run: Any) -> dict[str, Any]:
-    """A section's data; a part that is missing or damaged says so, and the rest is shown."""
+def _shown(key: str, gather: Gather, run: Any) -> tuple[dict[str, Any], str]:
+    """A section's data and HTML; one that is missing or damaged says so, the rest is shown."""
+    from jinja2 import TemplateError
+
     try:
-        return gather(run) or {"absent": "not there"}
+        found = gather(run) or {"absent": "not there"}
+        in_script([found.get("figures", {}), found.get("scripts", {})])
+        return found, _rendered(key, found)
     except GaplessError as error:
-        return {"absent": str(error)}
+        absent = {"absent": str(error)}
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        TypeError,
+        ValueError,
+        TemplateError,
+    ) as e:
+        # Whoever edited a file of the run sees what is wrong with it, and all other sections.
+        absent = {"absent": f"cannot be shown, a file of it is damaged ({type(e).__name__}: {e})"}
+    return absent, _rendered(key, absent)
 
 
 def _rendered(key: str, data: dict[str, Any]) -> str:

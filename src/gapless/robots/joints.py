@@ -56,6 +56,10 @@ class Joints:
             if bad.any():
                 joint = self.names[int(np.argmax(bad))]
                 raise ModelError(f"{name} of joint {joint!r} is {value[bad][0]}; it must be >= 0")
+        bad = ~np.isfinite(self.default) | np.isnan(self.lower) | np.isnan(self.upper)
+        if bad.any():
+            joint = self.names[int(np.argmax(bad))]
+            raise ModelError(f"default or range of joint {joint!r} is not a number")
 
     def __len__(self) -> int:
         return len(self.names)

@@ -47,7 +47,10 @@ def lock(spec: mujoco.MjSpec, angles: Mapping[str, float]) -> None:
     """Weld joints at these angles."""
     import mujoco
 
-    model = build.compile_spec(spec)
+    if not angles:
+        return
+    # A copy: once compiled, MuJoCo 3.11 finds joints by name where they were before an edit.
+    model = build.compile_spec(spec.copy())
     for name, angle in angles.items():
         joint, body = spec.joint(name), spec.joint(name).parent
         figures = model.joint(name)

@@ -7,6 +7,7 @@ the largest difference of two reaches is the largest distance by which one polyg
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 import numpy as np
 
@@ -62,11 +63,21 @@ def simplified(corners: np.ndarray, tolerance: float) -> np.ndarray | None:
     """
     if len(corners) <= FEWEST:
         return corners
+    fewer = _fewer(tuple(map(tuple, corners.tolist())), tolerance)
+    if fewer is not None:
+        return np.array(fewer)
+    return corners if len(corners) <= MOST else None
+
+
+@lru_cache(maxsize=64)
+def _fewer(given: tuple[tuple[float, ...], ...], tolerance: float) -> list[list[float]] | None:
+    """Corners that do. A sole takes a second, and every training of a robot asks for its own."""
+    corners = np.array(given)
     for count in range(FEWEST, min(MOST, len(corners) - 1) + 1):
         for fitted in _fits(corners, count, tolerance):
             if _alike(fitted, corners, tolerance):
-                return fitted
-    return corners if len(corners) <= MOST else None
+                return fitted.tolist()
+    return None
 
 
 def _alike(fitted: np.ndarray, corners: np.ndarray, tolerance: float) -> bool:

@@ -81,12 +81,15 @@ class Rewriter:
             model.geom_sameframe[plane] = 0
 
     def _mean_inertia(self, model: mujoco.MjModel) -> float:
-        """What the solver's tolerance is relative to; mj_setConst leaves it as it was."""
+        """What the solver's tolerance is relative to; mj_setConst leaves it as it was.
+
+        Summed one by one, as the compiler does: the last bit is the same.
+        """
         import mujoco
 
         inertia = np.zeros((model.nv, model.nv))
         mujoco.mj_fullM(model, self._data, inertia)
-        return float(inertia.trace() / model.nv)
+        return float(np.cumsum(inertia.diagonal())[-1] / model.nv)
 
     def _check(self, robot: Robot) -> None:
         same = robot.body is self._robot.body and robot.joints.names == self._robot.joints.names

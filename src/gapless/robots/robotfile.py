@@ -16,7 +16,6 @@ height = -0.05               # softness, tilt_x, tilt_y
 
 from __future__ import annotations
 
-import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
@@ -39,6 +38,7 @@ from gapless.robots.robotfile_entries import (
     wrong_names,
 )
 from gapless.robots.urdf import read_urdf
+from gapless.toml_file import load_toml
 
 READERS = {".xml": read_mjcf, ".mjcf": read_mjcf, ".urdf": read_urdf}
 FIELDS = ("title", "rate", "mount", "self_collision", "height", "action_scale")
@@ -98,10 +98,7 @@ def recipe(model: Path) -> str:
 def _parse(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise FormatError(f"there is no robot file at {path}")
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise FormatError(f"{path} is not a TOML file: {error}") from error
+    return load_toml(path)
 
 
 def _refuse(kind: type[FormatError | ModelError], path: Path, problems: Iterable[str]) -> None:

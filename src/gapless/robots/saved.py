@@ -11,6 +11,7 @@ import numpy as np
 
 from gapless.artifact import read_json, staged, write_json
 from gapless.errors import FormatError
+from gapless.field_kinds import wrong_fields
 from gapless.robots.inertia import Floor, Inertia
 from gapless.robots.joints import Alias, Joints, TrackingPoint
 from gapless.robots.mjcf import Mjcf
@@ -58,9 +59,14 @@ def load_robot(folder: str | Path) -> Robot:
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise FormatError(f"{folder} holds no robot of this version ({FORMAT!r})")
     try:
-        return _read(data["robot"], folder)
-    except (KeyError, TypeError, ValueError, OSError) as error:
+        robot = _read(data["robot"], folder)
+        wrong = [] if isinstance(robot, Robot) else ["it holds no robot"]
+        wrong += list(wrong_fields(robot, KNOWN)) if not wrong else []
+    except (KeyError, TypeError, ValueError, OSError, RecursionError) as error:
         raise FormatError(f"{folder / FILE} is damaged: {error!r}") from error
+    if wrong:
+        raise FormatError(f"{folder / FILE} is damaged: {'; '.join(wrong)}")
+    return robot
 
 
 def _written(value: Any, blobs: list[bytes]) -> Any:

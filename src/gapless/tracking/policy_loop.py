@@ -200,7 +200,8 @@ class PolicyLoop:
             Dataset.from_recordings(self._recorded(k, policy), self.robot.name).save(data)
         how = replace(self.settings.close, seed=self.settings.seed)
         folder, watch = self.path / f"run_{k}", self._told(f"close run_{k}")
-        return close(Dataset.open(data), self.robot, folder, settings=how, watch=watch)
+        told = None if policy.contract.commands else policy
+        return close(Dataset.open(data), self.robot, folder, settings=how, policy=told, watch=watch)
 
     def _recorded(self, k: int, policy: Policy) -> list[Recording]:
         """Takes of the motion with other starts and pushes, as the robot's sensors saw them."""

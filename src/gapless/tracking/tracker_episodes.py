@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from gapless.policies.mlp_weights import MlpWeights
 from gapless.tracking.tracking_task import TrackingTask
 from gapless.worlds.world import World
+
+Acting = Callable[[np.ndarray], np.ndarray]
 
 FAR = 0.5
 """Mean body distance at which a tracker has failed, m; what comes after counts as much."""
 
 
 def whole_episodes(
-    world: World, task: TrackingTask, weights: MlpWeights, seen: list[np.ndarray] | None = None
+    world: World, task: TrackingTask, act: Acting, seen: list[np.ndarray] | None = None
 ) -> np.ndarray:
     """(n,) mean distance of bodies from the reference, m; a failure counts FAR from then on.
 
     Args:
         world: nobody else's.
         task: whose episodes begin at the first frame.
-        weights: of the policy.
+        act: (n, A) what a policy does where it sees (n, width); `MlpWeights` is one.
         seen: is given every observation, where it is there.
     """
     task.renew(0)
@@ -33,7 +36,7 @@ def whole_episodes(
         looked = task.observed
         if seen is not None:
             seen.append(looked)
-        state = world.step(task.command(weights(looked).astype(float), True).target)
+        state = world.step(task.command(act(looked).astype(float), True).target)
         lost = world.health.diverged
         task.reward(state, lost)
         failed |= lost | (task.distance > FAR)

@@ -52,37 +52,37 @@ class Tracker:
         """
         names = self.contract.ports.seen[0], self.contract.ports.action
         with staged(path, overwrite) as folder:
-            network = mlp_model(self.weights, self._metadata(), names)
+            network = mlp_model(self.weights, policy_metadata(self.contract), names)
             write_bytes_atomic(folder / NETWORK, network)
-            write_bytes_atomic(folder / MOTION_FILE, _motion(self.frames, self.contract))
+            write_bytes_atomic(folder / MOTION_FILE, motion_bytes(self.frames, self.contract))
             write_json(folder / TRAINING, self.training | {"made_by": provenance()})
-            _require_parity(Policy.load(folder / NETWORK), seen, acted)
+            require_parity(Policy.load(folder / NETWORK), seen, acted)
         return Policy.load(Path(path) / NETWORK)
 
-    def _metadata(self) -> dict[str, str]:
-        """Our contract, and the keys that mjlab and BeyondMimic read."""
-        contract = self.contract
-        terms = [name for block in contract.blocks for name in block.terms]
-        return {
-            KEY: contract_text(contract),
-            "joint_names": _csv(contract.joints),
-            "joint_stiffness": _csv(contract.kp),
-            "joint_damping": _csv(contract.kd),
-            "default_joint_pos": _csv(contract.pose),
-            "action_scale": _csv(np.broadcast_to(contract.action.scale, len(contract.joints))),
-            "observation_names": _csv(dict.fromkeys(terms)),
-            "command_names": "motion",
-            "anchor_body_name": contract.anchor,
-            "body_names": _csv(contract.bodies),
-            "control_dt": f"{1 / contract.rate:g}",
-        }
+
+def policy_metadata(contract: PolicyContract) -> dict[str, str]:
+    """Our contract, and the keys that mjlab and BeyondMimic read."""
+    terms = [name for block in contract.blocks for name in block.terms]
+    return {
+        KEY: contract_text(contract),
+        "joint_names": _csv(contract.joints),
+        "joint_stiffness": _csv(contract.kp),
+        "joint_damping": _csv(contract.kd),
+        "default_joint_pos": _csv(contract.pose),
+        "action_scale": _csv(np.broadcast_to(contract.action.scale, len(contract.joints))),
+        "observation_names": _csv(dict.fromkeys(terms)),
+        "command_names": "motion",
+        "anchor_body_name": contract.anchor,
+        "body_names": _csv(contract.bodies),
+        "control_dt": f"{1 / contract.rate:g}",
+    }
 
 
 def _csv(values: Any) -> str:
     return ",".join(v if isinstance(v, str) else f"{float(v):.9g}" for v in values)
 
 
-def _motion(frames: MotionFrames, contract: PolicyContract) -> bytes:
+def motion_bytes(frames: MotionFrames, contract: PolicyContract) -> bytes:
     """The reference: arrays of mjlab and BeyondMimic, and those of our own motions beside them.
 
     The former have the joints that the policy moves, in its order; the latter the robot's.
@@ -109,7 +109,7 @@ def _motion(frames: MotionFrames, contract: PolicyContract) -> bytes:
     return buffer.getvalue()
 
 
-def _require_parity(policy: Policy, seen: np.ndarray, acted: np.ndarray) -> None:
+def require_parity(policy: Policy, seen: np.ndarray, acted: np.ndarray) -> None:
     """Refuse a file that acts otherwise than what was trained."""
     network = policy.network
     blank = network.blank(len(seen))

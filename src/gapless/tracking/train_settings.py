@@ -10,6 +10,7 @@ from gapless.errors import DataError, unknown
 from gapless.learning.ppo_settings import PpoSettings
 from gapless.tracking.tracking_contract import ACTIONS
 from gapless.tracking.tracking_rewards import ASAP, BEYONDMIMIC
+from gapless.tracking.variation_ranges import INTERVALS, RANGES
 
 REWARDS = {"asap": ASAP, "beyondmimic": BEYONDMIMIC}
 
@@ -30,6 +31,8 @@ class TrainSettings:
         push: speed given to the base at once, m/s.
         vary: how many simulators that differ; 0 is the one alone. Calibrated ones differ within
             the 95 % intervals of their parameters, nominal ones as in Table VI of ASAP.
+        ranges: with `vary`, instead of these: a name of `RANGES` (asap, narrow, wide), or
+            "intervals".
         distance: of any body from its reference at which an episode ends, to begin with, m.
         penalties: share of the penalties that counts, to begin with.
         tightening: how fast the termination tightens; see `Curricula.speed`.
@@ -48,6 +51,7 @@ class TrainSettings:
     action_noise: float = 0.0
     push: float = 0.0
     vary: int = 0
+    ranges: str = ""
     distance: float = 1.5
     penalties: float = 0.1
     tightening: float = 4e-4
@@ -64,6 +68,13 @@ class TrainSettings:
             raise unknown("preset", self.preset, REWARDS)
         if self.action not in ACTIONS:
             raise unknown("meaning of actions", self.action, ACTIONS)
+        if self.ranges and self.ranges not in (*RANGES, INTERVALS):
+            raise unknown("table of ranges", self.ranges, (*RANGES, INTERVALS))
+        if self.ranges and not self.vary:
+            raise DataError(
+                f"ranges {self.ranges!r} say how simulators differ, and there is one; say how many "
+                "with vary (--vary 8)"
+            )
         wrong = [k for k in _AMOUNTS if not 0 <= getattr(self, k) < math.inf]
         if wrong:
             told = ", ".join(f"{k} is {getattr(self, k)}" for k in wrong)

@@ -174,11 +174,12 @@ FINETUNED = replace(
     distance=0.6,
     penalties=1.0,
     tightening=0.0,
-    ppo=replace(TrainSettings().ppo, rate=2e-5),
+    ppo=replace(TrainSettings().ppo, rate=2e-5, gamma=0.99),
 ).with_samples(1.2e6)
 """Of `finetune` by default: a third of the samples of a training, less noise, and the reward as it
 is at the end of a training. Steps begin small and grow with what they change: the first ones of a
-training's size undo a good policy, which does not come back."""
+training's size undo a good policy, which does not come back. What drifts, drifts over seconds: the
+reward is looked at over as long."""
 
 
 def followed(policy: Policy, robot: Robot) -> Motion:
@@ -218,18 +219,18 @@ def _question(job: TrackerTraining) -> dict[str, Any]:
 
     return {
         "motion": job.frames.name,
-        "frames": _digest(job.frames.state.fields.values()),
+        "frames": digest_of(job.frames.state.fields.values()),
         "contract": contract_text(job.contract),
         "world": job.world.identity.key,
         "settings": job.settings.to_dict(),
         "seed": job.seed,
-        "begun": "" if job.begun is None else _digest(sum(job.begun.layers, ())),
+        "begun": "" if job.begun is None else digest_of(sum(job.begun.layers, ())),
         "rsl_rl": version("rsl-rl-lib"),
         "torch": version("torch"),
     }
 
 
-def _digest(arrays: Iterable[np.ndarray]) -> str:
+def digest_of(arrays: Iterable[np.ndarray]) -> str:
     """Short hash of numbers: a checkpoint of others is not gone on from."""
     found = hashlib.sha256()
     for array in arrays:

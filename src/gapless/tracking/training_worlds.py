@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gapless.errors import DataError
+from gapless.identification.calibration import Calibration
+from gapless.parameters.held_loads import refuse_heavy_load
 from gapless.robots import Robot
 from gapless.tracking.train_settings import TrainSettings
 from gapless.tracking.varied_worlds import varied_world
 from gapless.worlds.mixed_world import MixedWorld
 from gapless.worlds.world import World
+
+if TYPE_CHECKING:
+    from gapless.corrections import CorrectedWorld
 
 STEP = 0.005
 """Longest physics step of the nominal simulator, s."""
@@ -21,8 +28,9 @@ def world_to_train_in(given: Robot | World, settings: TrainSettings, seed: int =
     if seed < 0:
         raise DataError(f"seed is {seed}; give 0 or more")
     world = nominal_world(given) if isinstance(given, Robot) else given
+    refuse_heavy_load(world.robot)
     if settings.vary and not isinstance(world, MixedWorld):
-        world = varied_world(world, settings.vary, seed)
+        world = varied_world(world, settings.vary, seed, settings.ranges)
     return quick_world(world)
 
 
@@ -31,6 +39,29 @@ def nominal_world(robot: Robot, physics_step: float = STEP) -> World:
     from gapless.worlds import MujocoWorld
 
     return quick_world(MujocoWorld(robot, physics_step=physics_step))
+
+
+def calibrated_world(
+    calibration: Calibration, robot: Robot, physics_step: float = STEP
+) -> CorrectedWorld:
+    """A robot as a calibration has it, with the load that its second stage found.
+
+    What was found of a robot that was held, one foot clamped, holds for the same one on its feet.
+
+    Args:
+        calibration: of this robot, whatever it was mounted on.
+        robot: nominal, as it shall be trained or evaluated.
+        physics_step: longest physics step, s.
+    """
+    from gapless.corrections import CorrectedWorld
+    from gapless.worlds import MujocoWorld
+
+    nominal = MujocoWorld(robot, physics_step=physics_step)
+    carrying = calibration.loaded or calibration
+    world = CorrectedWorld(nominal, carrying)
+    bare = robot if carrying.base is None else carrying.base.apply(robot)[0]
+    refuse_heavy_load(world.robot, bare)
+    return world
 
 
 def quick_world(world: World) -> World:

@@ -1,65 +1,53 @@
-"""Worlds that differ as a robust training wants: by ASAP's Table VI, or within intervals."""
+"""Worlds that differ as a robust training wants: within tables of ranges, or within intervals."""
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import numpy as np
 
 from gapless.corrections import CorrectedWorld
 from gapless.errors import DataError
-from gapless.robots import Robot
+from gapless.tracking.variation_ranges import INTERVALS, RANGES
 from gapless.worlds.engine_world import EngineWorld
 from gapless.worlds.mixed_world import MixedWorld
 from gapless.worlds.world import World
 
-FRICTION, STIFFNESS, DELAY = (0.2, 1.1), (0.925, 1.05), (0.02, 0.04)
-"""ASAP's Table VI: floor friction, share of kp, delay of commands in s."""
 
+def varied_world(world: World, count: int, seed: int = 0, ranges: str = "") -> MixedWorld:
+    """Worlds like one: within the intervals of its calibration, or within a table of ranges.
 
-def varied_world(world: World, count: int, seed: int = 0) -> MixedWorld:
-    """Worlds like one: within the intervals of its calibration, or as in ASAP's Table VI.
-
-    Table VI has other floor friction, stiffness and delay than the nominal simulator.
+    Args:
+        world: the simulator of a robot, or a corrected one, whose corrections stay.
+        count: how many worlds.
+        seed: of what is drawn.
+        ranges: a name of `RANGES`, or "intervals"; by default intervals of a calibrated world, and
+            ASAP's Table VI of a nominal one.
     """
-    if isinstance(world, CorrectedWorld):
+    corrected = world if isinstance(world, CorrectedWorld) else None
+    ranges = ranges or ("asap" if corrected is None else INTERVALS)
+    if ranges == INTERVALS:
         return world_within(world, count, seed)
-    if not isinstance(world, EngineWorld):
+    inner = world if corrected is None else corrected.world
+    if not isinstance(inner, EngineWorld):
         raise DataError("only the simulator of a robot can be varied, not a hidden robot")
     rng = np.random.default_rng([seed, 6])
-    return MixedWorld([_varied(world, rng) for _ in range(count)])
+    drawn = [RANGES[ranges].draw(inner, rng) for _ in range(count)]
+    return MixedWorld(drawn if corrected is None else [corrected.on(each) for each in drawn])
 
 
-def _varied(world: EngineWorld, rng: np.random.Generator) -> World:
-    robot, effects = world.robot, world.effects
-    floor = replace(robot.floor, friction=float(rng.uniform(*FRICTION)))
-    stiff = rng.uniform(*STIFFNESS, len(robot.joints.names))
-    changed = _stiffened(robot.with_floor(floor), stiff)
-    late = np.full(len(robot.joints.names), rng.uniform(*DELAY))
-    return world.variant(robot=changed, effects=replace(effects, delay=late))
-
-
-def _stiffened(robot: Robot, shares: np.ndarray) -> Robot:
-    """Drives that make so much of every stiffness: of the robot's own, and of a policy's."""
-    errors = {j: robot.gain_errors.get(j, (1.0, 1.0)) for j in robot.joints.names}
-    made = {
-        j: (s * kp, kd) for s, (j, (kp, kd)) in zip(shares.tolist(), errors.items(), strict=True)
-    }
-    return replace(robot.with_joints(kp=robot.joints.kp * shares), gain_errors=made)
-
-
-def world_within(world: CorrectedWorld, count: int, seed: int = 0) -> MixedWorld:
+def world_within(world: World, count: int, seed: int = 0) -> MixedWorld:
     """Worlds whose identified parameters are drawn from their joint uncertainty.
 
     None is outside its 95 % interval. Corrections stay: they were learned at the identified values.
+    Of a robot with a load that was found after the robot itself, only the load differs: its
+    intervals hold what the robot's own figures leave open.
 
     Args:
         world: a calibrated one, such as that of a run.
         count: how many worlds.
         seed: of what is drawn.
     """
-    calibration = world.calibration
-    if calibration is None:
+    calibration = world.calibration if isinstance(world, CorrectedWorld) else None
+    if not isinstance(world, CorrectedWorld) or calibration is None:
         raise DataError(
             "there are no intervals to vary within: this simulator has no identified parameters. "
             "Vary the nominal one (--world mujoco --vary N), or tune in this one as it is"

@@ -25,6 +25,9 @@ from gapless.worlds.models import Models
 from gapless.worlds.packing import StateLayout
 from gapless.worlds.world import Health, Identity, State, Trajectory
 
+MOST_SUBSTEPS, HIGHEST_RATE = 10_000, 1e5
+"""Physics steps of a control step, and control steps of a second: more is a slip of the pen."""
+
 
 class EngineWorld(ABC):
     """Environments of a robot in a physics engine, which the class that derives from it sets.
@@ -54,6 +57,12 @@ class EngineWorld(ABC):
         if not (0 < self._rate < np.inf and 0 < physics_step < np.inf):
             raise SimulationError(
                 f"rate {self._rate:g} Hz and physics step {physics_step:g} s must be above 0"
+            )
+        if not (1 / self._rate / physics_step <= MOST_SUBSTEPS and self._rate <= HIGHEST_RATE):
+            raise SimulationError(
+                f"rate {self._rate:g} Hz with a physics step of {physics_step:g} s cannot be "
+                f"simulated: at most {MOST_SUBSTEPS} steps of the one in one of the other, and "
+                f"{HIGHEST_RATE:g} Hz"
             )
         self._physics_step = physics_step
         self.substeps = max(1, int(np.ceil(1 / (self._rate * physics_step) - 1e-9)))

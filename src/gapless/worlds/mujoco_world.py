@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from typing import Self
 
 import mujoco
 import numpy as np
 
 from gapless.errors import SimulationError, unknown
+from gapless.processor_share import processors
 from gapless.robots import Robot
 from gapless.worlds.actuators import Motors
 from gapless.worlds.effects import Effects
@@ -56,7 +56,7 @@ class MujocoWorld(EngineWorld):
         self._solver, self._iterations = solver, iterations
         options = solver_options(solver, iterations)
         super().__init__(robot, rate, physics_step=physics_step, effects=effects, options=options)
-        self._threads = max(1, threads or os.cpu_count() or 1)
+        self._threads = max(1, threads or processors())
         self._engine = MujocoEngine(
             *(self._model, self._layout, self.effects, self._rate, self.substeps),
             threads=self._threads,

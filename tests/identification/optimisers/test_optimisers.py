@@ -165,6 +165,7 @@ def test_grid_has_levels_for_every_kind(arm: Robot, clip: Recording) -> None:
         grid(problem, np.zeros(3), steps={"mass": 0.0})
 
 
+@pytest.mark.slow
 def test_gradient_finds_the_minimum_of_gauss_newton(arm: Robot, clip: Recording) -> None:
     """By exact slopes, of a tied figure and with priors too."""
     pytest.importorskip("jax")

@@ -10,12 +10,17 @@ import pytest
 
 from gapless.errors import GaplessError
 from gapless.identification import Calibration, IdentifySettings, identify
+from gapless.identification.plans import ladder
+from gapless.identification.plans.fit_checkpoint import FitCheckpoint
+from gapless.identification.plans.fitter import Fitter
 from gapless.identification.plans.ladder import Ladder, Step, _once_more
 from gapless.identification.plans.rungs import Rung, rungs_for
 from gapless.recordings import Split
 from gapless.recordings.splitting import split_recordings
 from gapless.robots import Payload, Robot
-from gapless.worlds import Effects
+from gapless.verdict import CLOSED_LOOP
+from gapless.worlds import Effects, MujocoWorld
+from gapless.worlds.world import World
 from hidden_pair import TRUTH, recorded
 
 QUICK = IdentifySettings(horizon=1.0, windows=20, physics_step=0.005)
@@ -64,6 +69,34 @@ def test_only_rungs_that_help_are_kept(climbed: Calibration) -> None:
         assert above.gain_over(below) >= 0.01
 
 
+def test_a_rung_that_misleads_a_policy_is_not_kept(pair: Robot) -> None:
+    """Though replays improve: what a policy makes of the robot counts as much as a horizon."""
+    bias = Effects(encoder_bias=np.array([0.03, 0.0]))
+    clips = recorded(pair, [f"wave_{i}" for i in range(4)], effects=bias)
+
+    class Off:
+        """Dislikes wrong zeros."""
+
+        def error(self, world: World) -> float:
+            return 0.1 + float(np.abs(self.residuals(world)).sum())
+
+        def residuals(self, world: World) -> np.ndarray:
+            assert isinstance(world, MujocoWorld)
+            return 10.0 * np.broadcast_to(world.effects.encoder_bias, 2)
+
+    climbing = Ladder(
+        Fitter(pair, QUICK, FitCheckpoint(None), None, closed_loop=Off()),
+        Split.of(clips[:3], clips[3:]),
+    )
+    climbing.rungs = (Rung("encoder bias", {"encoder_bias": ("encoder_bias",)}),)
+    found, _ = climbing.climb()
+    ground, step = steps_of(found)["nominal"], steps_of(found)["encoder bias"]
+    assert all(step.errors[h] < ground.errors[h] for h in ("1.0", "full"))
+    assert step.errors[CLOSED_LOOP] > 2 * ground.errors[CLOSED_LOOP]
+    assert not step.kept and "closed loop" in step.why
+    assert "closed loop, m" in str(found)
+
+
 def test_the_table_shows_the_ladder(climbed: Calibration) -> None:
     """People see what was kept and why."""
     text = str(climbed)
@@ -75,13 +108,20 @@ def test_a_file_keeps_the_ladder(climbed: Calibration) -> None:
     assert Calibration.from_dict(climbed.to_dict()).ladder == climbed.ladder
 
 
+@pytest.fixture
+def three_rungs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Motor types, joints and encoders: what tests of the climb itself need no more than."""
+    monkeypatch.setattr(ladder, "rungs_for", lambda *asked: rungs_for(*asked)[:3])
+
+
+@pytest.mark.usefixtures("three_rungs")
 def test_few_motions_choose_in_turn(pair: Robot) -> None:
     """Cross-validated rungs, then all motions together."""
     hidden = pair.with_joints(kp=1.3 * pair.joints.kp)
     clips = recorded(hidden, [f"wave_{i}" for i in range(3)])
     split = split_recordings(clips, test=0.0)
     assert split.cross_validated
-    found = identify(split, pair, "auto", settings=QUICK)
+    found = identify(split, pair, "auto", settings=replace(QUICK, windows=8))
     assert len(found.folds) == len(split.folds)
     assert "all together" in steps_of(found), "rungs go on with slopes of earlier ones"
     assert found.choose is not None and found.choose.reduction > 0.7
@@ -89,6 +129,7 @@ def test_few_motions_choose_in_turn(pair: Robot) -> None:
     assert robot.joints.kp == pytest.approx(1.3 * pair.joints.kp, rel=0.03)
 
 
+@pytest.mark.usefixtures("three_rungs")
 def test_a_rung_that_came_too_early_is_tried_again(
     pair: Robot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -101,7 +142,8 @@ def test_a_rung_that_came_too_early_is_tried_again(
     )
     hidden = pair.with_joints(kp=1.3 * pair.joints.kp)
     clips = recorded(hidden, ["a", "b", "c"], effects=Effects(encoder_bias=np.array([0.1, -0.1])))
-    steps = steps_of(identify(Split.of(clips[:2], clips[2:]), pair, "auto", settings=QUICK))
+    few = replace(QUICK, windows=8)
+    steps = steps_of(identify(Split.of(clips[:2], clips[2:]), pair, "auto", settings=few))
     names = [*steps]
     assert names.index("by motor type, again") == names.index("encoder bias") + 1
     assert steps["by motor type, again"].kept

@@ -178,3 +178,10 @@ def test_skeletons_of_several_programs() -> None:
     found = find_keypoints([f"mixamorig:{name}" for name in names], "mixamo")
     assert found["left_shoulder"] == 3 and found["left_ankle"] == 8 and found["left_toe"] == 9
     assert "head" not in found
+
+
+def test_a_person_of_no_height_is_refused(tmp_path: Path) -> None:
+    """All joints in one place: there is no scale to propose, and that is said."""
+    np.savez(tmp_path / "a.npz", smpl_joints=np.zeros((20, 24, 3)), fps=30)
+    with pytest.raises(DataError):
+        read_person(tmp_path / "a.npz")

@@ -93,7 +93,7 @@ def test_links_of_ones_own_robot(robot: Robot, tmp_path: Path) -> None:
     for text, error, told in (
         ('left_knee = "left_knee_link"', DataError, "no link stands for pelvis, left_hip"),
         ('left_knee = ["left_knee_link", 3]', FormatError, r"left_knee is .*expected \"link\""),
-        ("left_knee", FormatError, "cannot be read as correspondences"),
+        ("left_knee", FormatError, "is no valid file of correspondences"),
     ):
         table.write_text(text)
         with pytest.raises(error, match=told):

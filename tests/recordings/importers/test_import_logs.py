@@ -267,7 +267,7 @@ def test_generic_missing_columns_are_listed_at_once(tmp_path):
         ('tmie = "t"', "'tmie' is not a key.*Did you mean 'time'"),
         ('time = "t"\ntime_unit = "minutes"', "expected one of s, ms, us, ns"),
         ('time = "t"\nq = "q"', "joints missing"),
-        ("time = ", "not a TOML file"),
+        ("time = ", "no valid TOML file"),
     ],
 )
 def test_generic_mapping_errors(tmp_path, text, message):

@@ -244,3 +244,9 @@ def test_a_log_that_changes_its_pace_loses_no_command() -> None:
     time = np.delete(time, 150)
     holed = move_commands({"target": Stream(time, np.arange(299.0)[:, None])}, 1)["target"]
     assert np.flatnonzero(np.isnan(holed.values[:, 0])).tolist() == [149, 298]
+
+
+def test_a_recording_without_one_usable_sample_has_no_delay() -> None:
+    """Nothing is divided by no joints."""
+    q = np.full((200, 2), np.nan)
+    assert not estimate([plain("void", q, q, 50.0, "test")]).known

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gapless.corrections.runtime.correction import Correction
+from gapless.corrections.runtime.correction import Acted, Correction
+from gapless.corrections.runtime.memory import Memory
 from gapless.corrections.runtime.signals import Signals
 from gapless.corrections.runtime.usage import Usage
 
@@ -22,7 +23,7 @@ class Applied:
         self.correction, self.contract = correction, correction.contract
         self._every = self.contract.steps_of(rate)
         self._age = np.zeros(environments, int)
-        self._memory = None
+        self._memory: Memory | None = None
 
     def forget(self, which: np.ndarray) -> None:
         """Environments that were reset have no past."""
@@ -38,15 +39,27 @@ class Applied:
         """(n, J) or (n, 2V): what to add in this control step."""
         due = self._age % self._every == 0
         if due.any():
-            self._decide(now, due, usage)
+            acted, self._memory = self._decided(now, due)
+            usage.add(acted, due)
         self._age += 1
         assert self._memory is not None  # the first step of every environment is due
-        spread = np.zeros((len(due), len(self.contract.every_output)))
-        spread[:, self.contract.columns] = self._memory.output
+        return self._spread(self._memory.output)
+
+    def tried(self, now: Signals) -> np.ndarray:
+        """The same for a command that is only thought of: nothing is remembered or counted."""
+        due = self._age % self._every == 0
+        memory = self._decided(now, due)[1] if due.any() else self._memory
+        assert memory is not None
+        return self._spread(memory.output)
+
+    def _spread(self, output: np.ndarray) -> np.ndarray:
+        spread = np.zeros((len(output), len(self.contract.every_output)))
+        spread[:, self.contract.columns] = output
         # A change of state is for the time of a correction, which may be several control steps.
         return spread / self._every if self.contract.head == "state" else spread
 
-    def _decide(self, now: Signals, due: np.ndarray, usage: Usage) -> None:
+    def _decided(self, now: Signals, due: np.ndarray) -> tuple[Acted, Memory]:
+        """What is done where it is due, and what all environments remember then."""
         fresh = self._age == 0
         before = self._memory
         if fresh.any():
@@ -55,5 +68,4 @@ class Applied:
         assert before is not None
         asked = (self._age // self._every) % self.contract.hold == 0
         acted = self.correction.act(now, before, asked)
-        usage.add(acted, due)
-        self._memory = acted.memory if due.all() else before.renewed(due, acted.memory)
+        return acted, acted.memory if due.all() else before.renewed(due, acted.memory)

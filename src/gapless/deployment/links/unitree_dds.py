@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from typing import Any
+from xml.sax.saxutils import quoteattr
 
-from gapless.deployment.links.unitree_messages import is_sealed, message_type, require_dds, seal
+from gapless.deployment.links.unitree_messages import (
+    came_sealed,
+    make_ready,
+    message_type,
+    require_dds,
+)
 from gapless.deployment.links.unitree_wire import COMMAND, STATE
 
 LOOPBACK = """<CycloneDDS><Domain Id="any"><General><AllowMulticast>false</AllowMulticast>
@@ -12,6 +18,15 @@ LOOPBACK = """<CycloneDDS><Domain Id="any"><General><AllowMulticast>false</Allow
 <Discovery><ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>40</MaxAutoParticipantIndex>
 <Peers><Peer Address="127.0.0.1"/></Peers></Discovery></Domain></CycloneDDS>"""
 """A CYCLONEDDS_URI for a robot that is a process on this computer: nothing leaves it."""
+
+
+def interface_uri(name: str) -> str:
+    """A CYCLONEDDS_URI for a robot on one of this computer's networks, such as eth0."""
+    return (
+        '<CycloneDDS><Domain Id="any"><General><Interfaces>'
+        f"<NetworkInterface name={quoteattr(name)}/>"
+        "</Interfaces></General></Domain></CycloneDDS>"
+    )
 
 
 class UnitreePort:
@@ -52,7 +67,7 @@ class UnitreePort:
         for message in self._reader.take(N=16):
             if not isinstance(message, message_type(self._taken)):
                 continue  # the other side left
-            if self._sealed and not is_sealed(self._taken, message):
+            if self._sealed and not came_sealed(self._taken, message):
                 self.corrupt += 1
                 continue
             newest = message
@@ -60,7 +75,7 @@ class UnitreePort:
 
     def give(self, message: Any) -> None:
         """Publish a message with its checksum."""
-        self._writer.write(seal(self._given, message))
+        self._writer.write(make_ready(self._given, message))
 
     def close(self) -> None:
         """Leave the domain."""

@@ -80,11 +80,11 @@ class UnitreeLink:
             raise SafetyError("nothing was received from the robot: its mode is not known")
         names = ("q", "dq", "kp", "kd", "tau")
         sent = {name: np.float32(getattr(command, name)).astype(float) for name in names}
-        for k, row in enumerate(self._rows):
+        told = zip(*(array.tolist() for array in sent.values()), strict=True)
+        for row, numbers in zip(self._rows, told, strict=True):
             motor = self._message.motor_cmd[row]
             motor.mode = 1
-            for name in names:
-                setattr(motor, name, float(sent[name][k]))
+            motor.q, motor.dq, motor.kp, motor.kd, motor.tau = numbers
         self._port.give(self._message)
         return JointCommand(**sent, output=command.output)
 

@@ -174,16 +174,55 @@ def layout_of(kind: str) -> tuple[str, int]:
     return text + "x" * (-size % widest), widest
 
 
+@cache
+def memory_layout(kind: str) -> struct.Struct:
+    """A type as C lays it out in memory, little endian, for its numbers in order."""
+    return struct.Struct(f"<{layout_of(kind)[0]}")
+
+
+@cache
+def cdr_layout(kind: str) -> struct.Struct:
+    """A type as CDR lays it out, for the same numbers."""
+    return struct.Struct(cdr_format(kind))
+
+
 def packed(kind: str, message: Any) -> bytes:
     """A message as C lays it out in memory, little endian."""
-    return struct.pack(f"<{layout_of(kind)[0]}", *_numbers(kind, message))
+    return memory_layout(kind).pack(*numbers_of(kind, message))
 
 
-def _numbers(kind: str, message: Any) -> Iterator[Any]:
+@cache
+def cdr_format(kind: str) -> str:
+    """A type as CDR lays it out, for `struct`: numbers aligned to their own size, no more padding.
+
+    That is CDR as DDS began with it (XCDR1), which the vendor's robots speak.
+    """
+    text, size = "<", 0
+    for what in _flat(kind):
+        wide = struct.calcsize(f"<{what}")
+        pad = -size % wide
+        text += "x" * pad + what
+        size += pad + wide
+    return text
+
+
+def _flat(kind: str) -> Iterator[str]:
+    for _, what, count in TYPES[kind]:
+        for _ in range(max(count, 1)):
+            yield from _flat(what) if what in TYPES else (what,)
+
+
+def cdr_packed(kind: str, message: Any) -> bytes:
+    """A message as CDR lays it out, little endian, without its header."""
+    return cdr_layout(kind).pack(*numbers_of(kind, message))
+
+
+def numbers_of(kind: str, message: Any) -> Iterator[Any]:
+    """All numbers of a message, in order."""
     for name, what, count in TYPES[kind]:
         value = getattr(message, name)
         if what not in TYPES:
             yield from value if count else (value,)
         else:
             for part in value if count else (value,):
-                yield from _numbers(what, part)
+                yield from numbers_of(what, part)

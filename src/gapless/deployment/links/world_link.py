@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gapless.deployment.gantry import Gantry
 from gapless.deployment.robot_link import CHANNELS, JointCommand, LinkState
 
 if TYPE_CHECKING:
+    from gapless.robots.payload import Payload
     from gapless.worlds.world import State, World
 
 
@@ -24,19 +26,26 @@ class WorldLink:
         world: any World; its rate is that of the commands.
         start: (1, ...) where it begins; the default pose by default.
         damping: (J,) gains of `damp`, N·m·s/rad; the robot's own by default.
+        gantry: that it hangs on at first; None stands on its own feet.
     """
 
     is_real = False
 
     def __init__(
-        self, world: World, start: State | None = None, damping: np.ndarray | None = None
+        self,
+        world: World,
+        start: State | None = None,
+        damping: np.ndarray | None = None,
+        gantry: Gantry | None = None,
     ) -> None:
+        self.gantry = gantry
         joints = world.robot.joints
         self._world, self.joints = world, tuple(joints.names)
         self._damping = np.array(joints.kd if damping is None else damping, float)
         self._state = world.home(1) if start is None else start
         self._earlier: deque[np.ndarray] = deque(maxlen=max(1, world.history_steps))
         self._gains: tuple[bytes, bytes] | None = None
+        self._payloads: dict[str, Payload] | None = None
         self._sequence = 0
         self._latest = self._sample()
 
@@ -60,6 +69,9 @@ class WorldLink:
         """Hold a command for one control step."""
         command.require_joints(len(self.joints))
         self._use_gains(command)
+        pull = None if self.gantry is None else self.gantry.pull(self._latest, command)
+        if pull is not None:
+            self.push(pull)
         # The world's own drives brake against zero speed: what is asked beyond that is a torque.
         added = command.kd * command.dq + command.tau
         self._state = self._world.step(command.q[None], added[None] if added.any() else None)
@@ -81,6 +93,10 @@ class WorldLink:
         """Give the base a velocity, m/s, as somebody would who pushes the robot."""
         self._world.push(np.asarray(velocity, float)[None])
 
+    def carry(self, payloads: dict[str, Payload]) -> None:
+        """Put loads on links, from the next command on."""
+        self._payloads, self._gains = dict(payloads), None
+
     def _use_gains(self, command: JointCommand) -> None:
         wanted = command.kp.tobytes(), command.kd.tobytes()
         if wanted == self._gains:
@@ -88,7 +104,8 @@ class WorldLink:
         from gapless.recordings.conditions import Conditions
 
         pairs = zip(self.joints, command.kp.tolist(), command.kd.tolist(), strict=True)
-        told = Conditions(gains={joint: (kp, kd) for joint, kp, kd in pairs})
+        gains = {joint: (kp, kd) for joint, kp, kd in pairs}
+        told = Conditions(gains=gains, payloads=self._payloads)
         history = np.stack(self._earlier)[None] if self._earlier else None
         self._world.reset(self._state.start(), conditions=[told], history=history)
         self._gains = wanted

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gapless.errors import DataError, MissingExtraError, SimulationError, unknown
+from gapless.processor_share import processors
 from gapless.robots import Robot
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class ReplayLoss:
         if function not in self._warm:  # threads that start together would each compile it
             run(self._blocks[0])
             self._warm.add(function)
-        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        with ThreadPoolExecutor(processors()) as pool:
             return list(pool.map(run, self._blocks))
 
     def _require_finite(self, numbers: np.ndarray, values: np.ndarray) -> None:

@@ -15,6 +15,9 @@ from gapless.identification.problem.problem import Problem
 DAMPINGS = (0.1, 1.0, 30.0)
 """Each step is tried with these multiples of the last good damping, all in one batch."""
 
+AGREEMENT = 0.1
+"""Slopes are trusted while steps gain what they foretold, to within this share of it."""
+
 
 @dataclass
 class Iterate:
@@ -27,7 +30,7 @@ class Iterate:
         iteration: how many are done.
         history: error after each iteration.
         linear: slopes near the best point, where the optimiser formed them.
-        fresh: whether they were formed within a negligible step of it.
+        fresh: whether they can be trusted there.
     """
 
     z: np.ndarray
@@ -73,7 +76,7 @@ def gauss_newton(
     if not np.isfinite(cost):
         raise SimulationError("the replay error at the start is not finite; check the recordings")
     here = Iterate(start, cost, problem.rms(residual))
-    damping, fresh = 1e-3, linear is None
+    damping, trusted = 1e-3, linear is None
     weight = problem.loss.weight
     linear = linear or problem.linearised(start, residual, own)
     linear = linear.moved_to(start, residual, weight(residual**2))
@@ -83,7 +86,9 @@ def gauss_newton(
         costs = problem.costs_of(points, found)
         best = int(np.argmin(costs))
         gain = here.cost - float(costs[best])
+        small = not gain > tolerance * here.cost
         if gain > 0:
+            trusted = trusted and (small or _came_true(problem, linear, points[best], gain))
             residual, damping = found[best], max(damping * DAMPINGS[best], 1e-7)
             linear = linear.moved_to(points[best], residual, weight(residual**2))
             here.z, here.cost, here.error = points[best], float(costs[best]), problem.rms(residual)
@@ -91,19 +96,25 @@ def gauss_newton(
             here.history.append(here.error)
             if report:
                 report(here)
-        small = not gain > tolerance * here.cost
-        if small and not fresh and not refreshes:
+        if small and not trusted and not refreshes:
             break
-        if small and fresh:
+        if small and trusted:
             if gain > 0 or damping > 1:
                 break
             damping *= 1e4  # the slopes are right, so the steps were too long
         elif small:
             linear, damping = problem.linearised(here.z, residual, own), 1e-3
-            refreshes -= 1
-        fresh = small
-    here.linear, here.fresh = linear, fresh and not own
+            refreshes, trusted = refreshes - 1, True
+    here.linear, here.fresh = linear, trusted and not own
     return here
+
+
+def _came_true(problem: Problem, linear: Linear, point: np.ndarray, gain: float) -> bool:
+    """Whether a step gained what the slopes foretold."""
+    slope, curvature = problem.prior_slope(linear.z)
+    way, gradient = point - linear.z, linear.scores.sum(axis=0) + slope
+    foretold = -float(gradient @ way + 0.5 * way @ (linear.information @ way + curvature * way))
+    return abs(gain - foretold) < AGREEMENT * foretold
 
 
 def _step(problem: Problem, linear: Linear, damping: float) -> np.ndarray:

@@ -46,6 +46,12 @@ class FitCheckpoint:
         twin._question = json.dumps(plain, sort_keys=True, default=str)
         return twin
 
+    def within(self, part: str) -> FitCheckpoint:
+        """The same for fits of one part of a plan, in a folder of their own."""
+        twin = copy(self)
+        twin.path = self.path and self.path / named_apart(part)
+        return twin
+
     def load(self, stage: str, problem: Problem) -> Kept | None:
         """How far a stage came, if it was the same problem; a damaged file is a fresh start."""
         file = self._file(stage)
@@ -66,7 +72,6 @@ class FitCheckpoint:
     ) -> None:
         """Write how far a stage has come; the file is whole at every moment."""
         if (file := self._file(stage)) is not None:
-            file.parent.mkdir(parents=True, exist_ok=True)
             write_tensors(file, dict(arrays), {**facts, "problem": self._key(problem)})
 
     def clear(self) -> None:
@@ -77,11 +82,15 @@ class FitCheckpoint:
     def _file(self, stage: str) -> Path | None:
         if self.path is None:
             return None
-        own = hashlib.sha256(stage.encode()).hexdigest()[:8]
-        return self.path / f"{file_name(stage)}_{own}.safetensors"
+        return self.path / f"{named_apart(stage)}.safetensors"
 
     def _key(self, problem: Problem) -> str:
         return fingerprint(problem, self._question)
+
+
+def named_apart(name: str) -> str:
+    """A name for a file that no other name has."""
+    return f"{file_name(name)}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
 def fingerprint(problem: Problem, question: str = "") -> str:

@@ -12,6 +12,7 @@ from gapless.identification.calibration import Calibration
 from gapless.identification.plans.fit_checkpoint import FitCheckpoint
 from gapless.identification.plans.fitted import Fit
 from gapless.identification.plans.fitting import fit
+from gapless.identification.plans.loop_fit import RecordedPath
 from gapless.identification.plans.resting_surface import RestingSurface
 from gapless.identification.problem.posing import problem_of
 from gapless.identification.problem.problem import Slopes
@@ -21,11 +22,15 @@ from gapless.parameters import Parameter, parameters_of
 from gapless.progress import Watch
 from gapless.recordings.recording import Recording
 from gapless.robots import Robot
+from gapless.tasks import Workers
 from gapless.worlds.effects import Effects
 from gapless.worlds.mujoco_world import MujocoWorld
 
+ALL = "all motions"
+"""The part of a plan that sees all that teaches."""
 
-@dataclass
+
+@dataclass(eq=False)
 class Fitter:
     """What the stages of a plan share.
 
@@ -37,6 +42,9 @@ class Fitter:
         fold: put before the names of stages, where a plan is followed several times.
         surface: that what is fitted shows the robot to rest on; where its height is looked for,
             landings on it are fitted beside the windows that are spread evenly.
+        part: of a plan, whose fits are kept apart.
+        workers: who makes parts that do not wait for each other; None makes them here.
+        closed_loop: what a policy made of the robot; None where nobody knows the policy.
     """
 
     robot: Robot
@@ -45,10 +53,17 @@ class Fitter:
     watch: Watch | None
     fold: str = ""
     surface: RestingSurface | None = None
+    part: str = ALL
+    workers: Workers | None = None
+    closed_loop: RecordedPath | None = None
 
     def without(self, motion: str) -> Fitter:
         """The same for recordings that lack a motion."""
-        return replace(self, fold=f"without {motion}: ")
+        return replace(self, fold=f"without {motion}: ", part=f"without {motion}")
+
+    def of_unit(self, name: str) -> Fitter:
+        """The same for one unit."""
+        return replace(self, part=f"{self.part}, {name}")
 
     def on_simple_feet(self) -> Fitter:
         """The same for fits, where feet of few contacts do: nearly twice as fast on a floor.
@@ -95,7 +110,7 @@ class Fitter:
             optimiser=settings.optimiser,
             quick_start=quick_start,
             stage=self.fold + stage,
-            checkpoint=self.checkpoint,
+            checkpoint=self.checkpoint.within(self.part),
             watch=self.watch,
             options=dict(settings.options),
             free_starts=settings.starts == "free",

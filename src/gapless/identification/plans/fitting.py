@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,8 +16,8 @@ from gapless.identification.problem.problem import ENCODER_NOISE, Problem, Slope
 from gapless.identification.problem.uncertainty import given_fixed, uncertainty
 from gapless.progress import Progress, Watch
 
-FIRST_WINDOWS = 32
-"""Windows of the first, quick pass; the last one uses all."""
+FIRST_WINDOWS, FIRST_SECONDS = 32, 2.0
+"""Windows of the first, quick pass, and how much of each; the last one uses all."""
 
 ROUNDS, STEADY = 4, 0.8
 """A fit is repeated while the usual size of its errors still falls below this share."""
@@ -56,46 +56,114 @@ def fit(
     kept = checkpoint.load(stage, problem)
     if kept is not None and kept[1]["done"]:
         return fit_of(problem, *kept)
-    whole = problem
-
-    def report(here: Iterate) -> None:
-        if watch:
-            watch(Progress(stage, here.iteration, figures={"error": here.error}))
-
-    def keep(reached: Reached) -> None:
-        reached = replace(reached, simulated=problem.simulator.simulated_seconds)
-        checkpoint.keep(stage, whole, reached.arrays, reached.facts)
-
-    at = Reached(np.zeros(len(problem)) if start is None else start)
+    course = _Course(problem, optimiser, options or {}, stage, checkpoint, watch, known)
     if kept is not None:
-        at = Reached.of(*kept)
-        problem.simulator.simulated_seconds = at.simulated
-        problem = problem.with_noise(at.noise) if at.rounds else problem
-    elif quick_start and optimiser == "gauss-newton" and _per_joint(problem):
-        first = _first_pass(problem, at.z, report)
-        at = Reached(first.z, first.iteration)
-        keep(at)
-    while at.rounds < ROUNDS and not at.stays:
-        scaled = _with_seen_noise(problem, at.z)
-        if at.linear is not None and scaled.noise > STEADY * problem.noise:
-            break
-        more: dict = {"refreshes": 1} if optimiser == "gauss-newton" else {}
-        if at.linear is None and known is not None and more:
-            more = {"linear": scaled.linearised(at.z, known=known), "refreshes": 0}
-        elif at.linear is not None:
-            more = {"linear": at.linear.scaled(problem.noise / scaled.noise), "refreshes": 0}
-        found = minimise(optimiser, scaled, at.z, report=report, **(options or {}), **more)
-        problem, at = scaled, at.after(found, scaled.noise)
-        keep(at)
-    best, iterations = at.z, at.iterations
-    sharp = at.linear if at.fresh or known is not None else None
-    for _ in range(2 if free_starts else 0):  # again at the better point
-        problem = _with_seen_noise(problem.with_free_starts(best), best)
-        found = gauss_newton(problem, best, report=report)
-        best, iterations = found.z, iterations + found.iteration
-        sharp = found.linear if found.fresh else None
-    effort = options or {} if optimiser == "gauss-newton" else {}
-    return _judged(problem, best, sharp, iterations, checkpoint, stage, whole, effort)
+        at = course.resumed(Reached.of(*kept))
+    else:
+        origin = np.zeros(len(problem)) if start is None else start
+        at = course.begun(origin, quick_start and optimiser == "gauss-newton")
+    at = course.refined(at)
+    return course.judged(course.with_free_starts(at) if free_starts else at)
+
+
+@dataclass
+class _Course:
+    """A fit under way; its problem's unit of error falls as it goes on."""
+
+    problem: Problem
+    optimiser: str
+    options: dict
+    stage: str
+    checkpoint: FitCheckpoint
+    watch: Watch | None
+    known: Slopes | None
+
+    def __post_init__(self) -> None:
+        self.whole = self.problem
+
+    def report(self, here: Iterate) -> None:
+        """Tell who watches."""
+        if self.watch:
+            self.watch(Progress(self.stage, here.iteration, figures={"error": here.error}))
+
+    def keep(self, reached: Reached) -> Reached:
+        """Write down where it is."""
+        seconds = self.problem.simulator.simulated_seconds
+        now = replace(reached, simulated=seconds)
+        self.checkpoint.keep(self.stage, self.whole, now.arrays, now.facts)
+        return reached
+
+    def resumed(self, at: Reached) -> Reached:
+        """Where a stopped fit was."""
+        self.problem.simulator.simulated_seconds = at.simulated
+        self.problem = self.problem.with_noise(at.noise) if at.rounds else self.problem
+        return at
+
+    def begun(self, origin: np.ndarray, quickly: bool) -> Reached:
+        """The origin, or what a quick pass makes of it."""
+        if not (quickly and _per_joint(self.problem)):
+            return Reached(origin)
+        first = _first_pass(self.problem, origin, self.report)
+        return self.keep(Reached(first.z, first.iteration))
+
+    def refined(self, at: Reached) -> Reached:
+        """On all windows, again while the usual size of errors falls."""
+        while at.rounds < ROUNDS and not at.stays:
+            scaled = _with_seen_noise(self.problem, at.z)
+            if at.linear is not None and scaled.noise > STEADY * self.problem.noise:
+                break
+            how = self.options | self._slopes(at, scaled)
+            found = minimise(self.optimiser, scaled, at.z, report=self.report, **how)
+            self.problem, at = scaled, at.after(found, scaled.noise)
+            self.keep(at)
+        return at
+
+    def _slopes(self, at: Reached, scaled: Problem) -> dict:
+        """Slopes that a round need not form again."""
+        if at.linear is not None:
+            ratio = self.problem.noise / scaled.noise
+            return {"linear": at.linear.scaled(ratio), "refreshes": 0}
+        if self.optimiser != "gauss-newton":
+            return {}
+        if self.known is None:
+            return {"refreshes": 1}
+        return {"linear": scaled.linearised(at.z, known=self.known), "refreshes": 0}
+
+    def with_free_starts(self, at: Reached) -> Reached:
+        """Starts that may err; twice, the second time at the better point."""
+        for _ in range(2):
+            free = self.problem.with_free_starts(at.z)
+            self.problem = _with_seen_noise(free, at.z)
+            at = at.after(gauss_newton(self.problem, at.z, report=self.report), self.problem.noise)
+        self.known = None  # of other starts
+        return at
+
+    def judged(self, at: Reached) -> Fit:
+        """Intervals; and once more without what is not identifiable, which goes back to its prior.
+
+        Readings that share errors then count as the fewer that they are worth, against the priors.
+        """
+        problem, z, iterations = self.problem, at.z, at.iterations
+        # Slopes carried along are good enough to step by, not to judge.
+        linear = at.linear if at.fresh or self.known is not None else None
+        linear = linear or problem.linearised(z)
+        known = uncertainty(problem, linear, shared=False)
+        identifiable, z = known.identifiable, np.where(known.identifiable, z, 0.0)
+        if identifiable.any():
+            part = problem if identifiable.all() else problem.only(identifiable, z)
+            part = part.with_discounted_data(known.discount)
+            again = self._again(part, z[identifiable], linear.only(identifiable))
+            z[identifiable], iterations = again.z, iterations + again.iteration
+            known = given_fixed(known, uncertainty(part, again.linear or linear.only(identifiable)))
+        error = problem.rms(problem.residuals(z[None])[0])
+        seconds = problem.simulator.simulated_seconds
+        found = Fit(problem, z, error, known, iterations, seconds, problem.slopes(linear))
+        self.checkpoint.keep(self.stage, self.whole, *kept_fit(found))
+        return found
+
+    def _again(self, part: Problem, z: np.ndarray, linear: Linear) -> Iterate:
+        effort = self.options if self.optimiser == "gauss-newton" else {}
+        return gauss_newton(part, z, **{**effort, "linear": linear, "refreshes": 0})
 
 
 def _per_joint(problem: Problem) -> bool:
@@ -107,7 +175,8 @@ def _first_pass(problem: Problem, start: np.ndarray, report: Callable) -> Iterat
     """Joint by joint on a few windows; twice, as the usual size of errors falls."""
     count = len(problem.windows)
     some = np.unique(np.linspace(0, count - 1, min(count, FIRST_WINDOWS)).round().astype(int))
-    quick = problem.on(problem.windows[some])
+    few = problem.windows[some]
+    quick = problem.on(few.shortened(max(1, round(FIRST_SECONDS * few.rate))))
     found = Iterate(start, np.inf, np.inf)
     for _ in range(2):
         scaled = _with_seen_noise(quick, found.z)
@@ -119,35 +188,3 @@ def _with_seen_noise(problem: Problem, z: np.ndarray) -> Problem:
     """Count errors in units of their usual size, so that the robust loss knows what is far off."""
     residual = problem.residuals(z[None])[0]
     return problem.with_noise(max(problem.typical(residual), ENCODER_NOISE))
-
-
-def _judged(
-    problem: Problem,
-    z: np.ndarray,
-    linear: Linear | None,
-    iterations: int,
-    checkpoint: FitCheckpoint,
-    stage: str,
-    whole: Problem,
-    effort: dict,
-) -> Fit:
-    """Intervals; and once more without what is not identifiable, which goes back to its prior.
-
-    Readings that share errors then count as the fewer that they are worth, against the priors.
-    """
-    # Slopes carried along are good enough to step by, not to judge.
-    linear = linear or problem.linearised(z)
-    known = uncertainty(problem, linear, shared=False)
-    identifiable, z = known.identifiable, np.where(known.identifiable, z, 0.0)
-    if identifiable.any():
-        part = problem if identifiable.all() else problem.only(identifiable, z)
-        part = part.with_discounted_data(known.discount)
-        near = linear.only(identifiable)
-        again = gauss_newton(part, z[identifiable], **{**effort, "linear": near, "refreshes": 0})
-        z[identifiable], iterations = again.z, iterations + again.iteration
-        known = given_fixed(known, uncertainty(part, again.linear or near))
-    error = problem.rms(problem.residuals(z[None])[0])
-    seconds = problem.simulator.simulated_seconds
-    found = Fit(problem, z, error, known, iterations, seconds, problem.slopes(linear))
-    checkpoint.keep(stage, whole, *kept_fit(found))
-    return found

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from gapless.errors import DataError
 from gapless.identification.calibration import Calibration
+from gapless.identification.plans.fit_parts import fitter_of, make_parts
 from gapless.identification.plans.fitted import Fit
+from gapless.identification.plans.fitter import Fitter
 from gapless.parameters import Parameter
+from gapless.progress import Watch
+from gapless.recordings import Dataset
 from gapless.recordings.recording import Recording
-
-if TYPE_CHECKING:
-    from gapless.identification.plans.fitter import Fitter
+from gapless.worlds.mujoco_world import MujocoWorld
 
 LEAST_SPREAD = 0.02
 """Units are never taken to be more alike than this share of the prior std."""
@@ -47,15 +50,38 @@ def fleet(
     world = fitter.world(recordings[0].rate)
     shared = fitter.fit(recordings, world, parameters, stage="all units")
     prior = _prior(shared.problem.parameters, shared.values, np.ones(len(shared.problem)))
-    fits: dict[str, Fit] = {}
-    for name, clips in units.items():
-        fits[name] = fitter.fit(clips, world, prior, stage=f"{name} alone")
+    fits = _each(fitter, units, world, prior, "alone")
     # The spread is judged by fits that no fleet has drawn together.
     mean, spread = _population(fits, shared)
     prior = _prior(shared.problem.parameters, mean, spread)
-    for name, clips in units.items():
-        fits[name] = fitter.fit(clips, world, prior, stage=f"{name} of the fleet")
+    fits = _each(fitter, units, world, prior, "of the fleet")
     return _fleet_calibration(fitter, shared, fits, mean, spread)
+
+
+def _each(
+    fitter: Fitter,
+    units: dict[str, list[Recording]],
+    world: MujocoWorld,
+    prior: list[Parameter],
+    stage: str,
+) -> dict[str, Fit]:
+    """Every unit by itself, with the same prior; workers may make them all at once."""
+    own = {name: fitter.of_unit(f"{name} {stage}") for name in units}
+    told = {"stage": stage, "prior": [asdict(p) for p in prior]}
+    asked = {own[name]: (clips, {**told, "unit": name}) for name, clips in units.items()}
+    make_parts(fitter, f"{__name__}:fit_unit", asked)
+    return {
+        name: own[name].fit(clips, world, prior, stage=f"{name} {stage}")
+        for name, clips in units.items()
+    }
+
+
+def fit_unit(asked: dict[str, Any], files: dict[str, Path], out: Path, watch: Watch) -> None:
+    """The task of one unit."""
+    fitter, clips = fitter_of(asked, files, out, watch), list(Dataset.open(files["recordings"]))
+    prior = [Parameter(**{**p, "places": tuple(p["places"])}) for p in asked["prior"]]
+    stage = f"{asked['unit']} {asked['stage']}"
+    fitter.fit(clips, fitter.world(clips[0].rate), prior, stage=stage)
 
 
 def _prior(

@@ -10,6 +10,7 @@ import numpy as np
 from gapless.errors import ArtifactError, GaplessError
 from gapless.identification.calibration import Calibration
 from gapless.identification.plans.fitter import Fitter
+from gapless.identification.plans.loop_fit import MOST, LoopFit, RecordedPath
 from gapless.identification.plans.resting_surface import resting_surface
 from gapless.identification.plans.rung_fits import Foothold, Names, fit_rung
 from gapless.identification.plans.rungs import Rung, rungs_for
@@ -18,7 +19,8 @@ from gapless.measurement.spans import FULL, Horizon
 from gapless.progress import Progress
 from gapless.recordings.recording import Recordings
 from gapless.recordings.split import Fold, Split
-from gapless.verdict import LEAST_GAIN
+from gapless.verdict import CLOSED_LOOP, LEAST_GAIN
+from gapless.worlds.mujoco_world import MujocoWorld
 
 AUTO = "auto"
 """The name that people type for the set that a ladder finds."""
@@ -28,6 +30,9 @@ WINDOWS = 96
 
 AGAIN = 0.1
 """A rung that takes this share off the error lets those be tried again that came too early."""
+
+IN_LOOP = "in the loop"
+"""The name of the step that fits figures to what a policy made of the robot."""
 
 POLISH = Rung("all together", {})
 """The last fit: careful, and with nothing new."""
@@ -40,7 +45,8 @@ class Step:
     Attributes:
         rung: its name; "nominal" is the ground.
         parameters: that are free on it.
-        errors: replay error on the choosing motions, rad, by horizon.
+        errors: replay error on the choosing motions, rad, by horizon; under CLOSED_LOOP how far
+            the recorded policy is from where it took the robot, m, where the policy is known.
         kept: whether the ladder goes on from it.
         why: it is not.
     """
@@ -52,7 +58,7 @@ class Step:
     why: str = ""
 
     def gain_over(self, other: Step) -> float:
-        """Share of the other's error that is gone, over all horizons alike."""
+        """Share of the other's errors that is gone, over all of them alike."""
         shares = [self.errors[h] / other.errors[h] for h in self.errors if other.errors[h] > 0]
         return 1 - float(np.mean(shares)) if shares else 0.0
 
@@ -112,6 +118,9 @@ class Ladder:
                 kept.append(POLISH)
                 below = last
         whole = self._whole(kept, below)
+        if self.fitter.closed_loop is not None:
+            whole, step = self._in_loop(whole, self.fitter.closed_loop)
+            steps.append(step)
         surface = self.fitter.surface
         whole = replace(
             whole,
@@ -154,8 +163,11 @@ class Ladder:
         if gain >= LEAST_GAIN:
             return ""
         if gain >= 0:
-            return f"choosing motions: {gain:.1%} less error, too little to tell from chance"
-        return f"choosing motions: {-gain:.0%} more error"
+            return f"{self._said(here)}: {gain:.1%} less error, too little to tell from chance"
+        return f"{self._said(here)}: {-gain:.0%} more error"
+
+    def _said(self, here: Step) -> str:
+        return "choosing motions" + (" and closed loop" if CLOSED_LOOP in here.errors else "")
 
     def _fitted(self, rung: Rung, names: Names, below: Sequence[Foothold]) -> list[Foothold]:
         """The rung on every fold."""
@@ -185,23 +197,52 @@ class Ladder:
         free = [len(f.calibration.estimates) for f in last if f.calibration]
         step = Step(POLISH.name, free[0], self._errors(last))
         gain = step.gain_over(here)
-        why = "" if gain >= 0 else f"choosing motions: {-gain:.0%} more error"
+        why = "" if gain >= 0 else f"{self._said(here)}: {-gain:.0%} more error"
         return replace(step, kept=not why, why=why), last
 
+    def _in_loop(self, whole: Calibration, loop: RecordedPath) -> tuple[Calibration, Step]:
+        """The figures fitted to what a policy made of the robot; kept where replays stay as well.
+
+        It costs a play of all takes for each figure: a model of very many is left as it is.
+        """
+        count = len(whole.estimates)
+        if count > MOST:
+            why = f"{count} parameters; up to {MOST} are fitted in the loop"
+            return whole, Step(IN_LOOP, count, {}, False, why)
+        before = Step(POLISH.name, count, self._errors([Foothold(whole)] * len(self.folds)))
+        found = LoopFit(whole, self._made, loop, self.fitter.watch).found()
+        after = Step(IN_LOOP, count, self._errors([Foothold(found)] * len(self.folds)))
+        why = self._doubt(after, before, True)
+        return (whole if why else found), replace(after, kept=not why, why=why)
+
+    def _made(self, calibration: Calibration) -> MujocoWorld:
+        return self._world(self.folds[0], Foothold(calibration))
+
     def _errors(self, footholds: Sequence[Foothold]) -> dict[str, float]:
-        """Horizon -> replay error on what each fold did not see, averaged over folds."""
+        """Horizon -> replay error on what each fold did not see, averaged over folds.
+
+        Replays of a second cannot tell a lean from a mass centre; a policy that balances can.
+        """
         pairs = list(zip(self.folds, footholds, strict=True))
         errors = {}
         for horizon in self.horizons:
             found = [self._error(fold, at, horizon) for fold, at in pairs if len(fold.choose)]
             errors[str(horizon)] = float(np.mean(found)) if found else 0.0
+        judge = self.fitter.closed_loop
+        if judge is not None:
+            errors[CLOSED_LOOP] = float(
+                np.mean([judge.error(self._world(*pair)) for pair in pairs])
+            )
         return errors
 
     def _error(self, fold: Fold, at: Foothold, horizon: Horizon) -> float:
-        clips, fitter = list(fold.choose), self.fitter
+        clips = list(fold.choose)
+        return replay_error(clips, self._world(fold, at), horizon, max(2, WINDOWS // len(clips)))
+
+    def _world(self, fold: Fold, at: Foothold) -> MujocoWorld:
+        fitter = self.fitter
         robot = at.calibration.apply(fitter.robot) if at.calibration else (None, None)
-        windows = max(2, WINDOWS // len(clips))
-        return replay_error(clips, fitter.world(clips[0].rate, *robot), horizon, windows)
+        return fitter.world(fold.learn[0].rate, *robot)
 
 
 def _once_more(missed: Sequence[tuple[Rung, Names]], names: Names) -> list[Rung]:

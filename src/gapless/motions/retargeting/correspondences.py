@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from gapless.motions.retargeting.person import ORDER, REQUIRED, SIDES
 from gapless.robots import Robot
 from gapless.robots.joints import TrackingPoint
 from gapless.robots.kinematics import Kinematics
+from gapless.toml_file import load_toml
 
 Offset = tuple[float, float, float]
 Entry = tuple[str, Offset]
@@ -127,11 +127,7 @@ def _segments(robot: Robot, entries: Mapping[str, Entry]) -> dict[str, str]:
 
 
 def _read(path: Path) -> dict[str, Entry]:
-    try:
-        with path.open("rb") as file:
-            told = tomllib.load(file)
-    except (OSError, tomllib.TOMLDecodeError) as error:
-        raise FormatError(f"{path} cannot be read as correspondences: {error}") from None
+    told = load_toml(path, "file of correspondences")
     return {str(key): _entry(path, key, value) for key, value in told.items()}
 
 

@@ -107,9 +107,10 @@ def _in_metres(person: Person, scale: float | None) -> Person:
                 return person
             note = f"lengths are in {unit}: the person measures {height:.0f} of them"
             return _scaled(person, metres).noting(note)
+    scale = 1.6 / height if height > 0 else np.nan
     raise DataError(
         f"{person.source}: the person measures {height:.4g} from ankle to head, which is nobody's "
-        f"height in {', '.join(UNITS)}; give the metres of a unit: --scale {1.6 / height:.3g}"
+        f"height in {', '.join(UNITS)}; give the metres of a unit: --scale {scale:.3g}"
     )
 
 

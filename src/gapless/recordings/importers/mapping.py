@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable
 from typing import Any, get_args
 
@@ -14,6 +13,7 @@ from gapless.recordings.importers.named_arrays import positive
 from gapless.recordings.preparation.trimming import trim_problem
 from gapless.recordings.rawlog import AngleUnit, Pairing, TimeUnit, Trim
 from gapless.robots.payload import Payload
+from gapless.toml_file import load_toml
 
 CHOICES = {
     "time_unit": get_args(TimeUnit),
@@ -34,10 +34,7 @@ def read_mapping(options: ReadOptions, allowed: Iterable[str], example: str) -> 
     path = options.mapping
     if path is None or not path.is_file():
         raise FormatError(f"this format needs a mapping file (given: {path}), such as: {example}")
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise FormatError(f"{path} is not a TOML file: {error}") from error
+    content = load_toml(path)
     problems = [*_keys(content, list(allowed)), *_choices(content), *_types(content)]
     conditions = content.get("conditions", {})
     if isinstance(conditions, dict):

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
 from gapless.errors import FormatError, MissingExtraError
 from gapless.recordings.importers.mcap_sizes import refuse_bomb
-from gapless.recordings.importers.size_limits import MAX_ARRAY_BYTES, check_file, reading
+from gapless.recordings.importers.size_limits import (
+    MAX_ARRAY_BYTES,
+    check_file,
+    fails_by_machine,
+    reading,
+)
 
 KINDS = ("JointState", "JointTrajectory", "Float64MultiArray", "LowState", "LowCmd")
 JOINT_STATE = {"q": "position", "dq": "velocity", "torque": "effort"}
@@ -140,6 +145,16 @@ def read_tracks(path: Path) -> tuple[dict[str, MessageTrack], list[str]]:
     return tracks, notes
 
 
+class _Within:
+    """A stream of which no more is read at once than there is: a damaged length takes no memory."""
+
+    def __init__(self, stream: IO[bytes], size: int) -> None:
+        self._stream, self._size = stream, size
+
+    def read(self, size: int) -> bytes:
+        return self._stream.read(min(size, self._size))
+
+
 def _messages(path: Path, notes: list[str]) -> Iterator[tuple[str, str, int, Any]]:
     try:
         from mcap.exceptions import EndOfFile
@@ -152,7 +167,7 @@ def _messages(path: Path, notes: list[str]) -> Iterator[tuple[str, str, int, Any
     refuse_bomb(path)
     count, last = 0, 0
     with path.open("rb") as stream:
-        reader = NonSeekingReader(stream, validate_crcs=True)
+        reader = NonSeekingReader(_Within(stream, size), validate_crcs=True)  # type: ignore[arg-type]
         factory = DecoderFactory()
         try:
             for schema, channel, message in reader.iter_messages(log_time_order=False):
@@ -174,6 +189,8 @@ def _messages(path: Path, notes: list[str]) -> Iterator[tuple[str, str, int, Any
                 f"the last at {last / 1e9:.3f} s"
             )
         except Exception as error:  # a damaged chunk fails in its decompressor or its decoder
+            if fails_by_machine(error):
+                raise
             raise FormatError(
                 f"{path} ({size} bytes) is not a readable MCAP file: {type(error).__name__} after "
                 f"{count} messages: {error}"

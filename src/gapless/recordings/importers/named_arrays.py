@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -43,6 +42,10 @@ def matrix(
     return array
 
 
+MOST = 1e300
+"""Of a rate; a whole number of hundreds of digits is below infinity, and no float."""
+
+
 def clock(values: Any, where: str) -> np.ndarray:
     """(T,) times, at least two of them; a column of times is one as well."""
     time = _floats(values, where).ravel()
@@ -55,7 +58,7 @@ def positive(value: Any, where: str) -> float:
     """A rate: one finite number above zero."""
     size = np.size(value) if isinstance(value, np.ndarray | np.generic) else 1
     number = value.item() if isinstance(value, np.ndarray | np.generic) and size == 1 else value
-    if not isinstance(number, int | float) or isinstance(number, bool) or not 0 < number < math.inf:
+    if not isinstance(number, int | float) or isinstance(number, bool) or not 0 < number < MOST:
         raise FormatError(f"{where} is {str(value)[:60]!r}; a number above zero was expected")
     return float(number)
 

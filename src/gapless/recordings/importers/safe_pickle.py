@@ -160,6 +160,8 @@ def read_pickle_bytes(data: bytes, where: str, **machine: Any) -> Any:
     except GaplessError:
         raise
     except Exception as error:  # a damaged pickle fails in any way at all
+        if size_limits.fails_by_machine(error):
+            raise
         raise FormatError(
             f"{where} ({len(data)} bytes) is damaged or not a pickle of arrays "
             f"({type(error).__name__}: {str(error)[:100]}); copy the file again"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from gapless.errors import FormatError, GaplessError
+from gapless.errors import FormatError, GaplessError, lacks_memory
 
 GIB = 1 << 30
 MAX_TEXT_BYTES = 2 * GIB - 1
@@ -22,6 +23,8 @@ MAX_RATIO = 1000
 """Decompressed size over stored size; deflate cannot exceed 1032, and logs stay below 20."""
 RATIO_FLOOR = 64 << 20
 """Ratios are judged only above this size: a small constant array compresses very well."""
+EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.EIO}
+"""What an OSError says when the machine, not the file, is at fault."""
 
 
 def check_file(path: Path, limit: int, what: str) -> int:
@@ -60,17 +63,25 @@ def check_ratio(stored: int, expanded: int, where: str) -> None:
         )
 
 
+def fails_by_machine(error: Exception) -> bool:
+    """Whether an error says nothing about the file that was read."""
+    return lacks_memory(error) or (isinstance(error, OSError) and error.errno in EXHAUSTED)
+
+
 @contextmanager
 def reading(where: str, what: str) -> Iterator[None]:
     """Turn whatever a reader raises on a damaged file into one error that says what to do.
 
-    Only calls into file readers belong inside: they fail in too many ways to list.
+    Only calls into file readers belong inside: they fail in too many ways to list. Where the
+    machine is at fault the error stays: a log that was not read for want of memory is not damaged.
     """
     try:
         yield
     except GaplessError:
         raise
     except Exception as error:
+        if fails_by_machine(error):
+            raise
         raise FormatError(
             f"{where} is not {what} in full ({type(error).__name__}: {str(error)[:200]}): "
             "truncated, damaged or another format; copy the file again"

@@ -64,10 +64,11 @@ def estimate(recordings: Sequence[Recording]) -> Delay:
     """Measure the lag of recordings that share joints and rate, pooled as one body of data."""
     shifts = _shifts(min(len(r) for r in recordings), recordings[0].rate)
     usable = [r for r in recordings if r.target is not None and len(r) > shifts[-1] - shifts[0] + 4]
-    if not usable:
+    seen = [r.mask.any(axis=0) for r in usable]
+    used = np.flatnonzero(np.any(seen, axis=0)) if seen else np.zeros(0, int)
+    if not len(used):
         nothing = np.full(len(recordings[0].joints), np.nan)
         return Delay(np.nan, np.nan, nothing, nothing, nothing, np.zeros(len(nothing), bool))
-    used = np.flatnonzero(np.any([r.mask.any(axis=0) for r in usable], axis=0))
     blocks = 1 if len(usable) > 3 else BLOCKS
     sums = np.concatenate([_sums(r, shifts, blocks, used) for r in usable])
     if len(sums) > 2 * BLOCKS:

@@ -123,14 +123,15 @@ def arrays_of(recording: Recording) -> dict[str, np.ndarray]:
     floats = {STATE: recording.q, ACTION: target}
     floats |= {KEYS[channel]: array for channel, array in recording.channels.items()}
     return {key: _float32(key, array, recording.name) for key, array in floats.items()} | {
-        VALID: np.asarray(recording.mask, dtype=bool)
+        VALID: np.ascontiguousarray(recording.mask, dtype=bool)
     }
 
 
 def _float32(key: str, values: np.ndarray, name: str) -> np.ndarray:
     with np.errstate(over="raise"):
         try:
-            return np.asarray(values).astype(np.float32).reshape(len(values), -1)
+            # In one order of memory: sums over it, and so statistics, go by the values alone.
+            return np.asarray(values).astype(np.float32, order="C").reshape(len(values), -1)
         except FloatingPointError:
             largest = np.nanmax(np.abs(values))
             raise DataError(

@@ -13,6 +13,7 @@ from gapless.identification.estimate import Estimate
 from gapless.measurement.spans import FULL
 from gapless.parameters import KINDS
 from gapless.reports.figures import bars, heat, intervals
+from gapless.verdict import CLOSED_LOOP
 
 MOST = 80
 """Parameters in the matrix of correlations: those that correlate most."""
@@ -49,7 +50,8 @@ def data(run: Run) -> dict[str, Any] | None:
 
 def _ladder(steps: list[dict[str, Any]]) -> dict[str, Any]:
     """The error of the choosing motions after each rung, by horizon."""
-    horizons = {h: h if h == FULL else f"{float(h):g} s" for h in steps[0]["errors"]}
+    spans = [h for h in steps[0]["errors"] if h != CLOSED_LOOP]
+    horizons = {h: h if h == FULL else f"{float(h):g} s" for h in spans}
     series = {
         label: {s["rung"] + ("" if s["kept"] else " (not kept)"): s["errors"].get(h) for s in steps}
         for h, label in horizons.items()

@@ -1,0 +1,1 @@
+"""Files that are copied into exports as they are: they import nothing of gapless."""

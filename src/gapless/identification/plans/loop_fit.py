@@ -1,0 +1,130 @@
+"""A fit in the loop: figures moved until a known policy takes the simulated robot where it went.
+
+Replays of half a second leave open much that decides about balance. A policy in the loop keeps a
+robot on its feet for as long as it likes, so that whole takes can be fitted: by their mean path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from gapless.identification.calibration import Calibration
+from gapless.identification.estimate import Estimate
+from gapless.progress import Progress, Watch
+from gapless.worlds.world import World
+
+ITERATIONS = 3
+STEP = 0.3
+"""Of a finite difference, in prior std: falls and touches make smaller ones say nothing."""
+PULL = 0.5
+"""Towards what replays found, per prior std."""
+SIZE = 0.02
+"""What counts as one prior std of an estimate, m."""
+MOST = 60
+"""Parameters that are moved: each costs a play of all takes an iteration."""
+TRIES = 4
+"""Steps that are tried before an iteration gives up, each shorter than the last."""
+
+
+class RecordedPath(Protocol):
+    """Takes of a robot under a known policy."""
+
+    def error(self, world: World) -> float:
+        """How far a world is from them, m."""
+        ...
+
+    def residuals(self, world: World) -> np.ndarray:
+        """(R,) the same as numbers whose squares add up, m²."""
+        ...
+
+
+@dataclass(frozen=True)
+class _Point:
+    moved: np.ndarray
+    residual: np.ndarray
+
+    @property
+    def cost(self) -> float:
+        return float(self.residual @ self.residual + PULL**2 * self.moved @ self.moved)
+
+
+class LoopFit:
+    """Levenberg-Marquardt on the figures of a calibration.
+
+    Args:
+        begun: what replays found.
+        world: that a calibration makes.
+        loop: what the worlds are compared with.
+        watch: told after every play.
+    """
+
+    def __init__(
+        self,
+        begun: Calibration,
+        world: Callable[[Calibration], World],
+        loop: RecordedPath,
+        watch: Watch | None = None,
+    ) -> None:
+        self.begun, self._world, self._loop, self._watch = begun, world, loop, watch
+        self._z = np.array([e.parameter.z_of(e.value) for e in begun.estimates])
+        self._plays, self._damping = 0, 1.0
+
+    def found(self) -> Calibration:
+        """The calibration at the best point; intervals reach back to where it began."""
+        here = self._at(np.zeros(len(self._z)))
+        for _ in range(ITERATIONS):
+            there = self._stepped(here)
+            if there is here:
+                break
+            here = there
+        moved = self._moved(here.moved)
+        pairs = zip(moved.estimates, self.begun.estimates, strict=True)
+        return replace(moved, estimates=tuple(_widened(*pair) for pair in pairs))
+
+    def _moved(self, by: np.ndarray) -> Calibration:
+        """The calibration that is so many prior std away."""
+        rows = zip(self.begun.estimates, self._z + by, strict=True)
+        return self.begun.with_values({e.name: float(e.parameter.value_of(z)) for e, z in rows})
+
+    def _at(self, by: np.ndarray) -> _Point:
+        residual = self._loop.residuals(self._world(self._moved(by))) / SIZE
+        self._plays += 1
+        if self._watch:
+            error = SIZE * float(np.linalg.norm(residual))
+            self._watch(Progress("closed loop", self._plays, figures={"path error": error}))
+        return _Point(by, residual)
+
+    def _stepped(self, here: _Point) -> _Point:
+        """One iteration; where no step is better, the same point."""
+        slopes = self._slopes(here)
+        normal = slopes.T @ slopes + PULL**2 * np.eye(len(slopes.T))
+        gradient = slopes.T @ here.residual + PULL**2 * here.moved
+        for _ in range(TRIES):
+            damped = normal + self._damping * np.eye(len(normal))
+            there = self._at(here.moved - np.linalg.solve(damped, gradient))
+            if there.cost < here.cost:
+                self._damping /= 3
+                return there
+            self._damping *= 4
+        return here
+
+    def _slopes(self, here: _Point) -> np.ndarray:
+        """(R, P) by finite differences, away from bounds."""
+        columns = []
+        for k, estimate in enumerate(self.begun.estimates):
+            z, p = self._z[k] + here.moved[k], estimate.parameter
+            ahead, back = (abs(float(p.value_of(z + s) - p.value_of(z))) for s in (STEP, -STEP))
+            step = STEP if ahead > back / 2 else -STEP
+            by = here.moved.copy()
+            by[k] += step
+            columns.append((self._at(by).residual - here.residual) / step)
+        return np.stack(columns, axis=1)
+
+
+def _widened(now: Estimate, before: Estimate) -> Estimate:
+    """Two kinds of data that disagree: neither is trusted more than the distance between them."""
+    return replace(now, std=float(np.hypot(before.std, now.value - before.value)))

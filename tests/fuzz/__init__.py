@@ -1,0 +1,1 @@
+"""Damaged files: every reader reads them or refuses them with an error of our own."""
