@@ -11,4 +11,8 @@ VARIABLE = "GAPLESS_PROCESSORS"
 def processors() -> int:
     """How many threads are worth having here."""
     told = os.environ.get(VARIABLE, "")
-    return int(told) if told.isdigit() and int(told) else os.cpu_count() or 1
+    if told.isdigit() and int(told):
+        return int(told)
+    if hasattr(os, "sched_getaffinity"):  # taskset, and containers: fewer than the machine has
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -14,11 +14,12 @@ import pytest
 
 from counting_tasks import task, tasks
 from gapless.cli.main import main
+from gapless.errors import WorkerError
 from gapless.evaluation.evaluation_matrix import EvaluationMatrix
 from gapless.progress import Progress
 from gapless.scale import Fleet, close_fleet
 from gapless.scale.orders import Order
-from gapless.scale.ray_workers import RayWorkers
+from gapless.scale.ray_workers import CALLS, RayWorkers, _connect
 from gapless.scale.task_answers import RemoteDefectError
 from ray_cluster import ENVIRONMENT
 from small_fleet import HOW, QUICK, made
@@ -72,10 +73,38 @@ def test_a_cluster_elsewhere_is_reached_by_its_client_port(
         *words,
     ]
     done = subprocess.run(
-        told, env=os.environ | ENVIRONMENT, capture_output=True, text=True, timeout=300
+        told, env=os.environ | ENVIRONMENT, capture_output=True, text=True, timeout=900
     )
     assert done.returncode == 0, done.stderr[-2000:]
     assert {file: file.read_bytes() for file in cells} == cells
+
+
+class _BusyHead:
+    """Stands for the module `ray`: its head fails to serve a client some times, then serves it."""
+
+    def __init__(self, failures: int, told: str) -> None:
+        self.failures, self.told, self.calls = failures, told, 0
+
+    def init(self, address: str, **_: object) -> None:
+        """As ray.init of a client."""
+        self.calls += 1
+        if self.calls <= self.failures:
+            raise ConnectionError(self.told)
+
+
+def test_a_head_that_is_too_busy_is_called_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It answers that it failed; nobody who answers, or a head that always fails, is told."""
+    monkeypatch.setattr("gapless.scale.ray_workers.PAUSE", 0.0)
+    busy = _BusyHead(2, "Initialization failure from server: Starting Ray client server failed.")
+    _connect(busy, "ray://there:10001")
+    assert busy.calls == 3
+    for head, calls in (
+        (_BusyHead(9, "Initialization failure from server: no memory"), CALLS),
+        (_BusyHead(9, "ray client connection timeout"), 1),
+    ):
+        with pytest.raises(WorkerError, match="ray://there:10001.*ray start --head"):
+            _connect(head, "ray://there:10001")
+        assert head.calls == calls
 
 
 @pytest.mark.parametrize("time", range(KILLS))

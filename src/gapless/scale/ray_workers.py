@@ -26,6 +26,13 @@ AHEAD = 2
 """Orders that wait for each processor: enough to keep it busy, few enough to hold what is moved."""
 LOOK_EVERY = 0.5
 """Seconds between two looks at what workers tell."""
+CALLS = 4
+"""How often a cluster elsewhere is called: its head starts a process for every client, and may be
+too busy for that once."""
+PAUSE = 5.0
+"""Seconds between two calls."""
+_FAILED_THERE = "Initialization failure from server"
+"""What Ray's client says where the head is there and did not manage."""
 
 
 class RayWorkers:
@@ -194,16 +201,30 @@ def _connected(address: str) -> Iterator[Any]:
 
 def _connect(ray: Any, address: str) -> None:
     quiet = {"log_to_driver": False, "logging_level": "ERROR"}
+    if named := address or os.environ.get("RAY_ADDRESS", ""):
+        _call(ray, named, quiet)
+        return
     try:
-        ray.init(address or os.environ.get("RAY_ADDRESS") or "auto", **quiet)
-    except ConnectionError as error:
-        if address or os.environ.get("RAY_ADDRESS"):
-            raise WorkerError(
-                f"no Ray cluster answers at {address or os.environ['RAY_ADDRESS']}: {error}; start "
-                "one with ray start --head, or use --on local:N"
-            ) from error
+        ray.init("auto", **quiet)
+    except ConnectionError:
         os.environ.setdefault("RAY_worker_niceness", "0")  # as any other process of the command
         ray.init("local", object_store_memory=OBJECTS, include_dashboard=False, **quiet)
+
+
+def _call(ray: Any, address: str, quiet: dict[str, Any]) -> None:
+    """Connect to a cluster elsewhere; one whose head answers that it failed is called again."""
+    for left in reversed(range(CALLS)):
+        try:
+            ray.init(address, **quiet)
+            return
+        except ConnectionError as error:
+            if left and _FAILED_THERE in str(error):
+                time.sleep(PAUSE)
+                continue
+            raise WorkerError(
+                f"no Ray cluster answers at {address}: {error}; start one with ray start --head, "
+                "or use --on local:N"
+            ) from error
 
 
 @contextmanager

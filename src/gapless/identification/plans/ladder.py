@@ -98,6 +98,8 @@ class Ladder:
         queue, missed = list(self.rungs), list[tuple[Rung, Names]]()
         while queue:
             rung = queue.pop(0)
+            if rung.on(names) == names:  # all that it frees is free
+                continue
             step, found = self._tried(rung, names, below, here)
             steps.append(step)
             self._tell(step, len(steps) - 1, len(steps) - 1 + len(queue))

@@ -18,6 +18,8 @@ from gapless.robots import Robot
 from gapless.worlds.effects import IMU
 
 _INERTIAL = ("mass", "com_x", "com_y", "com_z")
+TILT = IMU[:2]
+"""How an IMU sits in the base."""
 
 
 @dataclass(frozen=True)
@@ -54,14 +56,17 @@ def rungs_for(
     gain = "strength" if loaded else "kp"
     drive = (gain, "damping", "frictionloss", "armature")
     first = [_rung("by motor type", *(f"{k}@motors" for k in drive), "delay@all")]
+    sensed = _sensed(robot, recordings)
     if robot.mount == "free":
-        # ASAP's set: the base, and one ratio for all gains.
+        # ASAP's set: the base, and one ratio for all gains. A tilted IMU starts every replay with
+        # a robot that leans, which mass centres and soft gains would answer for.
         root = (f"{kind}/root" for kind in _INERTIAL)
-        first.insert(0, _rung("base and gain ratios", *root, f"{gain}@all", "kd@all", "delay@all"))
+        tilt = (name for name in sensed if name in TILT)
+        names = (*root, f"{gain}@all", "kd@all", "delay@all", *tilt)
+        first.insert(0, _rung("base and gain ratios", *names))
     return (
         *first,
-        # A tilted IMU starts every replay with a robot that leans: before joints answer for it.
-        *([_rung("IMU", *sensed)] if (sensed := _sensed(robot, recordings)) else []),
+        *([_rung("IMU", *sensed)] if sensed else []),
         # Early: what a surface holds, no later rung must explain by friction or wrong zeros.
         *([replace(_rung("surface", *surface.starts), alone=True)] if surface else []),
         _rung("each joint", *drive),
@@ -90,7 +95,7 @@ def _sensed(robot: Robot, recordings: Sequence[Recording]) -> tuple[str, ...]:
     if robot.mount != "free":
         return ()
     logged = {channel for r in recordings for channel in r.channels}
-    tilt = IMU[:2] if logged & {"base_quat_wxyz", "imu_quat_wxyz"} else ()
+    tilt = TILT if logged & {"base_quat_wxyz", "imu_quat_wxyz"} else ()
     gyro = IMU[2:] if logged & {"base_ang_vel_b", "imu_gyro"} else ()
     return (*tilt, *gyro)
 
