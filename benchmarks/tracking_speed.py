@@ -26,8 +26,9 @@ from gapless.motions.motion import Motion
 from gapless.motions.motion_frames import MotionFrames
 from gapless.motions.references import read_motions
 from gapless.motions.standing import stand
+from gapless.tracking.tracker_training import TrackerTraining
 from gapless.tracking.tracking_contract import tracking_contract
-from gapless.tracking.training import TrackerTraining, TrainSettings
+from gapless.tracking.train_settings import TrainSettings
 from gapless.tracking.training_worlds import world_to_train_in
 
 STEPS, TURNS = 24, 7

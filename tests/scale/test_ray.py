@@ -102,7 +102,7 @@ def test_a_head_that_is_too_busy_is_called_again(monkeypatch: pytest.MonkeyPatch
         (_BusyHead(9, "Initialization failure from server: no memory"), CALLS),
         (_BusyHead(9, "ray client connection timeout"), 1),
     ):
-        with pytest.raises(WorkerError, match="ray://there:10001.*ray start --head"):
+        with pytest.raises(WorkerError, match=r"ray://there:10001.*ray start --head"):
             _connect(head, "ray://there:10001")
         assert head.calls == calls
 

@@ -25,7 +25,7 @@ from gapless.policies.onnx_network import OnnxNetwork
 from gapless.policies.policy_contract import Ports
 from gapless.progress import Progress
 from gapless.robots import Robot
-from gapless.tracking import training
+from gapless.tracking import tracker_training
 from gapless.tracking.training import FINETUNED, own_contract
 from gapless.worlds import MujocoWorld
 from gapless.worlds.mixed_world import MixedWorld
@@ -186,7 +186,7 @@ def test_asaps_kick_is_tuned(
     shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its public network, in the simulator of its robot: it begins as it is."""
-    monkeypatch.setattr(training, "JUDGES", 3)
+    monkeypatch.setattr(tracker_training, "JUDGES", 3)
     network = shared_data / "policies" / "asap_g1_23dof" / "kick_level1.onnx"
     kick = shared_data / "motions" / "asap_g1_23dof" / "kick_level1_filter.pkl"
     if not (network.is_file() and kick.is_file()):

@@ -20,10 +20,10 @@ from gapless.robots.kinematics import Kinematics
 from gapless.tracking.reference_starts import StartNoise
 from gapless.tracking.tracker_episodes import whole_episodes
 from gapless.tracking.tracker_files import Tracker
+from gapless.tracking.tracker_training import JUDGED
 from gapless.tracking.tracking_contract import tracking_contract
 from gapless.tracking.tracking_rewards import ASAP
 from gapless.tracking.tracking_task import TrackingTask
-from gapless.tracking.training import JUDGED
 from gapless.worlds import MujocoWorld, World
 from gapless.worlds.world import State
 from small_networks import drawn

@@ -53,6 +53,8 @@ class Finetune(TrainingOptions):
     wide (loads included), or intervals."""
     samples: float = 1.2e6
     """Control steps in all."""
+    trim: int = 2
+    """Rounds of least squares on gains and offsets of its actions before PPO; 0 is none."""
     exploration: float = 0.1
     """Standard deviation of actions to begin with."""
     physics_step: float = 0.005
@@ -72,6 +74,7 @@ def run(arguments: list[str]) -> int:
         environments=args.environments,
         action_noise=args.noise,
         noise=args.exploration,
+        trim=args.trim,
         vary=args.vary,
         ranges=args.ranges,
     ).with_samples(args.samples)

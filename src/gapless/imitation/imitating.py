@@ -34,8 +34,9 @@ from gapless.robots import Robot
 from gapless.tracking.curricula import Curricula
 from gapless.tracking.reference_starts import StartNoise
 from gapless.tracking.tracker_episodes import Acting, whole_episodes
+from gapless.tracking.tracker_training import JUDGED, digest_of
 from gapless.tracking.tracking_task import TrackingTask
-from gapless.tracking.training import JUDGED, followed
+from gapless.tracking.training import followed
 from gapless.tracking.training_worlds import nominal_world, quick_world
 from gapless.worlds.world import World
 
@@ -215,7 +216,6 @@ def _question(job: Imitation) -> dict[str, Any]:
     """What the result depends on."""
     from gapless.artifact import version
     from gapless.policies.contract_json import contract_text
-    from gapless.tracking.training import digest_of
 
     return {
         "teachers": [contract_text(t.policy.contract) for t in job.teachers],

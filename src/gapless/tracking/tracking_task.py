@@ -264,6 +264,12 @@ class TrackingTask:
             "penalties": self.curricula.penalties,
         }
 
+    @property
+    def offsets(self) -> np.ndarray:
+        """(n, B, 3) of bodies from where the motion has them now, m."""
+        assert self._bodies is not None
+        return self._bodies.pos - self.frames.bodies.pos[self._frame]
+
     def terminated(self) -> np.ndarray:
         """(n,) that fell, or strayed too far."""
         return self._fell

@@ -37,6 +37,8 @@ class TrainSettings:
         penalties: share of the penalties that counts, to begin with.
         tightening: how fast the termination tightens; see `Curricula.speed`.
         warm_up: iterations in which only the critic learns.
+        trim: rounds of least squares on a few numbers of a policy that is good already, before
+            PPO; fewer where they would take more than half of the control steps.
         rewards: weights that differ from the preset's.
         ppo: of the algorithm.
     """
@@ -56,6 +58,7 @@ class TrainSettings:
     penalties: float = 0.1
     tightening: float = 4e-4
     warm_up: int = 0
+    trim: int = 0
     rewards: dict[str, float] = field(default_factory=dict)
     ppo: PpoSettings = field(
         default_factory=lambda: PpoSettings(
@@ -110,5 +113,5 @@ class TrainSettings:
 
 _AMOUNTS = (
     *("noise", "start_noise", "sensor_noise", "action_noise", "push", "vary", "tightening"),
-    *("warm_up", "distance", "penalties"),
+    *("warm_up", "trim", "distance", "penalties"),
 )

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, replace
-from functools import partial
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from gapless.artifact import refuse_occupied
 from gapless.errors import DataError
-from gapless.evaluation.policy_episodes import really
-from gapless.evaluation.scenario import Scenario
-from gapless.learning.adam_state import Arrays
 from gapless.learning.checkpoint import Checkpoint
 from gapless.learning.mlp_actor import acts, load_weights, weights_of
 from gapless.learning.ppo_loop import PpoLoop
@@ -26,68 +19,20 @@ from gapless.motions.motion import Motion
 from gapless.motions.motion_frames import MotionFrames
 from gapless.motions.trackability import refuse_untrackable
 from gapless.policies import Policy
-from gapless.policies.contract_json import contract_text
 from gapless.policies.mlp_weights import MlpWeights, read_mlp
 from gapless.policies.policy_contract import PolicyContract
 from gapless.progress import Progress, Watch
 from gapless.robots import Robot
-from gapless.tracking.curricula import LONG, Curricula
-from gapless.tracking.reference_starts import StartNoise
-from gapless.tracking.tracker_episodes import whole_episodes
 from gapless.tracking.tracker_files import Tracker
+from gapless.tracking.tracker_training import TrackerJudge, TrackerTraining
 from gapless.tracking.tracking_contract import MOTION_FILE, PORTS, tracking_contract
-from gapless.tracking.tracking_task import SensorNoise, TrackingTask
 from gapless.tracking.train_settings import TrainSettings
 from gapless.tracking.training_worlds import world_to_train_in
+from gapless.tracking.trim_fit import TrimFit
 from gapless.worlds.world import World
 
 NEAR = 0.05
 """Seconds by which what a policy says of its motion may differ from the motion's frames."""
-JUDGES = 16
-"""Episodes that choose between the rounds of a training."""
-JUDGED = StartNoise(Scenario().start_noise, 0.0, 0.0, 0.0, 0.0, 0.0)
-"""Their starts, as `evaluate` has them: a policy that does not see where it is cannot make good
-what a start is turned or moved by, so that such starts would hide what it does."""
-
-
-@dataclass(frozen=True)
-class TrackerTraining:
-    """What is trained, on what, from where."""
-
-    world: World
-    frames: MotionFrames
-    contract: PolicyContract
-    settings: TrainSettings
-    begun: MlpWeights | None
-    seed: int
-
-    @property
-    def robot(self) -> Robot:
-        """That is trained."""
-        return self.world.robot
-
-    def task(
-        self, world: World, environments: int, where: str, judging: bool = False
-    ) -> TrackingTask:
-        """Episodes of it; those that judge have no noise but that of their joints at the start."""
-        how = self.settings
-        sensed = SensorNoise(**{k: how.sensor_noise * v for k, v in asdict(SensorNoise()).items()})
-        return TrackingTask(
-            *(self.frames, self.robot, self.contract, how.weights, environments),
-            curricula=Curricula(
-                distance=how.distance,
-                penalties=how.penalties,
-                speed=how.tightening,
-                target=min(LONG, 0.5 * self.frames.seconds * self.frames.rate),
-            ),
-            starts=JUDGED if judging else StartNoise().scaled(how.start_noise),
-            where=where,
-            sensors=sensed if how.sensor_noise and not judging else None,
-            push=0.0 if judging else how.push,
-            action_noise=0.0 if judging else how.action_noise,
-            truth=partial(really, world),
-            seed=self.seed + 1_000_003 * judging,
-        )
 
 
 def train(
@@ -171,6 +116,7 @@ FINETUNED = replace(
     TrainSettings(),
     noise=0.1,
     warm_up=10,
+    trim=2,
     distance=0.6,
     penalties=1.0,
     tightening=0.0,
@@ -179,7 +125,8 @@ FINETUNED = replace(
 """Of `finetune` by default: a third of the samples of a training, less noise, and the reward as it
 is at the end of a training. Steps begin small and grow with what they change: the first ones of a
 training's size undo a good policy, which does not come back. What drifts, drifts over seconds: the
-reward is looked at over as long."""
+reward is looked at over as long. A trim comes first: what it can do, PPO needs many times as many
+control steps for."""
 
 
 def followed(policy: Policy, robot: Robot) -> Motion:
@@ -210,32 +157,10 @@ def _physics_step(world: World) -> float:
 
 
 def _kept(file: Path | None, job: TrackerTraining, restart: bool) -> Checkpoint:
-    return Checkpoint(file, _question(job), restart, precious=True)
-
-
-def _question(job: TrackerTraining) -> dict[str, Any]:
-    """What the result depends on."""
-    from gapless.artifact import version
-
-    return {
-        "motion": job.frames.name,
-        "frames": digest_of(job.frames.state.fields.values()),
-        "contract": contract_text(job.contract),
-        "world": job.world.identity.key,
-        "settings": job.settings.to_dict(),
-        "seed": job.seed,
-        "begun": "" if job.begun is None else digest_of(sum(job.begun.layers, ())),
-        "rsl_rl": version("rsl-rl-lib"),
-        "torch": version("torch"),
-    }
-
-
-def digest_of(arrays: Iterable[np.ndarray]) -> str:
-    """Short hash of numbers: a checkpoint of others is not gone on from."""
-    found = hashlib.sha256()
-    for array in arrays:
-        found.update(np.ascontiguousarray(array, np.float64).tobytes())
-    return found.hexdigest()[:16]
+    kept = Checkpoint(file, job.question(), restart, precious=True)
+    if restart:
+        _trim_checkpoint(kept).clear()
+    return kept
 
 
 def _trained(
@@ -250,7 +175,7 @@ def _trained(
     where = "failures" if how.preset == "beyondmimic" else "anywhere"
     task = job.task(job.world, how.environments, where)
     env = WorldVecEnv(job.world, task, how.environments)
-    judge, judging = _judge(job)
+    judge, trimming = TrackerJudge(job), _trim_checkpoint(checkpoint)
 
     def tell(now: Progress) -> None:
         if JUDGEMENT in now.figures:
@@ -259,21 +184,23 @@ def _trained(
             watch(now)
 
     with torch_threads(how.ppo.threads):
-        actor = how.ppo.actor_of(env, ["policy"], how.actor, how.noise, job.seed, _activation(job))
-        if job.begun is not None:
-            load_weights(actor, job.begun)
+        begun, spent = _begun_with(job, judge, trimming, watch)
+        rest = how.with_samples(max(1, how.samples - spent)) if spent else how
+        actor = how.ppo.actor_of(env, ["policy"], how.actor, how.noise, job.seed, job.activation)
+        if begun is not None:
+            load_weights(actor, begun)
         critic = how.ppo.critic_of(env, ["policy", "privileged"], job.seed)
         loop = PpoLoop(
-            *(env, how.ppo.algorithm(env, actor, critic), how.ppo.iterations, how.ppo.seconds),
-            judge=judge,
+            *(env, how.ppo.algorithm(env, actor, critic), rest.ppo.iterations, how.ppo.seconds),
+            judge=judge.of_arrays,
             seed=job.seed,
             memory=task,
             warm_up=how.warm_up,
         )
         best = loop.run(checkpoint, tell)
-        weights = replace(weights_of(best), activation=_activation(job))
+        weights = replace(weights_of(best), activation=job.activation)
         looked: list[np.ndarray] = []
-        error = float(whole_episodes(*judging, weights, looked).mean())
+        error = judge.error(weights, looked)
         seen = np.concatenate(looked)
         acted = acts(actor, best, {"policy": seen})
     training = {
@@ -282,7 +209,8 @@ def _trained(
         "world": asdict(job.world.identity),
         "settings": how.to_dict(),
         "seed": job.seed,
-        "samples": how.environments * how.ppo.steps * loop.progress.iteration,
+        "samples": how.environments * how.ppo.steps * loop.progress.iteration + spent,
+        "trimmed": spent,
         "seconds": loop.progress.seconds,
         "error_m": error,
         "course": course,
@@ -291,22 +219,26 @@ def _trained(
     tracker = Tracker(job.contract, weights, job.frames, training)
     made = tracker.save(out, seen, acted, overwrite)
     checkpoint.clear()
+    trimming.clear()
     return made
 
 
-def _activation(job: TrackerTraining) -> str:
-    return "elu" if job.begun is None else job.begun.activation
+def _begun_with(
+    job: TrackerTraining, judge: TrackerJudge, checkpoint: Checkpoint, watch: Watch | None
+) -> tuple[MlpWeights | None, int]:
+    """The network that PPO begins with, trimmed where that helps, and the control steps it took."""
+    if job.begun is None or not job.settings.trim:
+        return job.begun, 0
+    fit = TrimFit(job, watch)
+    if not fit.rounds:
+        return job.begun, 0
+    trimmed = fit.found(checkpoint)
+    helps = judge.error(trimmed) < judge.error(job.begun)
+    return trimmed if helps else job.begun, fit.samples
 
 
-def _judge(
-    job: TrackerTraining,
-) -> tuple[Callable[[Arrays], float], tuple[World, TrackingTask]]:
-    """The error of an actor over whole motions in the world that it is trained in."""
-    world = job.world.twin()
-    task = job.task(world, JUDGES, "first", judging=True)
-
-    def error(arrays: Arrays) -> float:
-        weights = replace(weights_of(arrays), activation=_activation(job))
-        return float(whole_episodes(world, task, weights).mean())
-
-    return error, (world, task)
+def _trim_checkpoint(checkpoint: Checkpoint) -> Checkpoint:
+    """Beside that of the whole training, and about the same question."""
+    file = checkpoint.path
+    beside = None if file is None else file.with_name(f"{file.name}.trim")
+    return Checkpoint(beside, checkpoint.question, precious=True)
