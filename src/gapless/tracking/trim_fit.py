@@ -41,7 +41,7 @@ SEED = 500_009
 
 
 @dataclass(frozen=True)
-class _Played:
+class _TrimsPlayed:
     residuals: np.ndarray
     errors: np.ndarray
 
@@ -109,15 +109,15 @@ class TrimFit:
             return tried[best], float(errors[best])
         return trim, float(around.errors[0])
 
-    def _play(self, trims: np.ndarray) -> _Played:
+    def _play(self, trims: np.ndarray) -> _TrimsPlayed:
         """Whole motions with each of (P, K) trims, from the same starts."""
         most = max(1, AT_ONCE // self._episodes)
         parts = [self._part(trims[k : k + most]) for k in range(0, len(trims), most)]
-        return _Played(
+        return _TrimsPlayed(
             np.concatenate([p.residuals for p in parts]), np.concatenate([p.errors for p in parts])
         )
 
-    def _part(self, trims: np.ndarray) -> _Played:
+    def _part(self, trims: np.ndarray) -> _TrimsPlayed:
         many = len(trims) * self._episodes
         world = self._job.world.twin()  # of its own: a play depends on its trims alone
         task = self._job.task(world, many, "first", judging=True)
@@ -139,7 +139,7 @@ class TrimFit:
             task.look(whole, np.zeros(many, bool))
         residuals = np.concatenate(paths, axis=1) / np.sqrt(max(1, len(paths)))
         errors = total.reshape(len(trims), -1).mean(axis=1) / task.max_episode_length
-        return _Played(residuals, errors)
+        return _TrimsPlayed(residuals, errors)
 
 
 def _mean_path(task: TrackingTask, failed: np.ndarray, count: int) -> np.ndarray:

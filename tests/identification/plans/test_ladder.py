@@ -14,7 +14,8 @@ from gapless.identification.plans import ladder
 from gapless.identification.plans.fit_checkpoint import FitCheckpoint
 from gapless.identification.plans.fitter import Fitter
 from gapless.identification.plans.ladder import Ladder, Step, _once_more
-from gapless.identification.plans.rungs import Rung, rungs_for
+from gapless.identification.plans.rung_fits import Foothold
+from gapless.identification.plans.rungs import BELOW, NOMINAL, Rung, rungs_for
 from gapless.recordings import Split
 from gapless.recordings.splitting import split_recordings
 from gapless.robots import Payload, Robot
@@ -153,6 +154,29 @@ def test_a_rung_that_came_too_early_is_tried_again(
     assert _once_more(missed, {"kp": ("kp",)}) == []
 
 
+@pytest.mark.parametrize(("below", "taken"), [(0.5, BELOW), (0.995, NOMINAL), (2.0, NOMINAL)])
+def test_of_two_starts_the_choosing_motions_take_the_better(
+    pair: Robot, monkeypatch: pytest.MonkeyPatch, below: float, taken: str
+) -> None:
+    """Of two that are alike, the one that begins at the robot's own model."""
+    clips = recorded(pair, [f"wave_{i}" for i in range(4)])
+    climbing = Ladder(
+        Fitter(pair, QUICK, FitCheckpoint(None), None), Split.of(clips[:3], clips[3:])
+    )
+    climbing.rungs = (Rung("types", {"kp": ("kp@motors",)}, starts=(NOMINAL, BELOW)),)
+    errors = {NOMINAL: 1.0, BELOW: below}
+    tried = Ladder._tried
+
+    def judged(self: Ladder, rung: Rung, *of: object) -> tuple[Step, list[Foothold]]:
+        step, found = tried(self, rung, *of)  # type: ignore[arg-type]
+        return replace(step, errors={"1.0": errors[rung.starts[0]]}, kept=True, why=""), found
+
+    monkeypatch.setattr(Ladder, "_tried", judged)
+    ground = Step("nominal", 0, {"1.0": 4.0, "full": 4.0})
+    climbed, step, found = climbing._best(climbing.rungs[0], {}, [Foothold()], ground)
+    assert climbed.starts == (taken,) and step.errors["1.0"] == errors[taken] and found
+
+
 def test_a_plan_of_stages_must_be_told_what_to_find(pair: Robot) -> None:
     """Refused, with what to type."""
     clips = recorded(pair, ["wave_0", "wave_1"])
@@ -167,5 +191,6 @@ def test_rungs_suit_what_was_recorded(pair: Robot) -> None:
     names = [r.name for r in rungs_for(pair, [replace(clips[0], conditions=loads)])]
     assert "held load" in names and "masses" not in names
     free = Robot.load("g1", mount="free")
-    first = rungs_for(free, clips)[0]
+    first, types, *_ = rungs_for(free, clips)
+    assert types.starts == (NOMINAL, BELOW) and first.starts == (BELOW,)
     assert first.adds["mass"] == ("mass/root",) and first.adds["kp"] == ("kp@all",)

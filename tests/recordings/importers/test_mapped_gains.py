@@ -169,3 +169,16 @@ def test_what_is_wrong_is_said(tmp_path: Path, mapping: str, message: str) -> No
     """Before or while a file is read."""
     with pytest.raises(FormatError, match=message):
         logged(tmp_path, mapping)
+
+
+def test_gains_that_a_mapping_forgets_are_named(tmp_path: Path) -> None:
+    """Logs of different gains would be replayed at the robot's own, and nobody would know."""
+    (note,) = logged(tmp_path, "", kp=np.array(32.0)).notes
+    assert "'kp' looks like a gain" in note and '{ scalar = "kp" }' in note
+    assert logged(tmp_path, '[gains]\nkp = { scalar = "kp" }\n', kp=np.array(32.0)).notes == ()
+
+
+def test_one_number_is_no_column(tmp_path: Path) -> None:
+    """Who writes column where scalar is meant is told so."""
+    with pytest.raises(FormatError, match=r"is one number, no column; .* scalar"):
+        logged(tmp_path, '[gains]\nkp = { column = "kp" }\n', kp=np.array(32.0))

@@ -100,7 +100,7 @@ class Ladder:
             rung = queue.pop(0)
             if rung.on(names) == names:  # all that it frees is free
                 continue
-            step, found = self._tried(rung, names, below, here)
+            climbed, step, found = self._best(rung, names, below, here)
             steps.append(step)
             self._tell(step, len(steps) - 1, len(steps) - 1 + len(queue))
             if not step.kept:
@@ -109,7 +109,7 @@ class Ladder:
             if step.gain_over(here) >= AGAIN:
                 queue, missed = [*_once_more(missed, rung.on(names)), *queue], []
             names, below, here = rung.on(names), found, step
-            kept.append(rung)
+            kept.append(climbed)
         if not kept:  # to be looked at; whoever asked says whether it is kept
             kept, below = [self.rungs[0]], self._fitted(self.rungs[0], {}, below)
             names = self.rungs[0].on({})
@@ -131,6 +131,19 @@ class Ladder:
         )
         folds = tuple(f.calibration for f in below if f.calibration)
         return whole, folds if self.split.cross_validated else ()
+
+    def _best(
+        self, rung: Rung, names: Names, below: Sequence[Foothold], here: Step
+    ) -> tuple[Rung, Step, list[Foothold]]:
+        """A rung from each of its starts; a later start must be better than chance."""
+        ways = [replace(rung, starts=(start,)) for start in rung.starts]
+        best, *others = [(way, *self._tried(way, names, below, here)) for way in ways]
+        for other in others:
+            if other[1].errors and (
+                not best[1].errors or other[1].gain_over(best[1]) >= LEAST_GAIN
+            ):
+                best = other
+        return best
 
     def _tried(
         self, rung: Rung, names: Names, below: Sequence[Foothold], here: Step

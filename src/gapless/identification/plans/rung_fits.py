@@ -11,7 +11,7 @@ from scipy.linalg import block_diag
 from gapless.identification.calibration import Calibration
 from gapless.identification.estimate import nominal_figures
 from gapless.identification.plans.fitter import Fitter
-from gapless.identification.plans.rungs import Rung
+from gapless.identification.plans.rungs import NOMINAL, Rung
 from gapless.identification.problem.problem import Slopes
 from gapless.identification.settings import matches
 from gapless.parameters import Parameter
@@ -61,8 +61,10 @@ def fit_rung(
     below: Foothold,
     careful: bool = False,
 ) -> Foothold:
-    """A rung's parameters, from where the rung below left them."""
+    """A rung's parameters, from the first of its starts."""
     clips = list(learn)
+    anew = rung.starts[0] == NOMINAL
+    below = Foothold() if anew else below
     if rung.alone and below.calibration is not None:
         return _fit_alone(fitter, clips, rung, below.calibration) if fitter.surface else below
     world = fitter.world(clips[0].rate)
@@ -74,7 +76,7 @@ def fit_rung(
         clips,
         world,
         parameters,
-        stage=rung.name,
+        stage=f"{rung.name}, from the model" if anew else rung.name,
         quick_start=values is None,
         start=values,
         known=None if careful or values is None else below.slopes or None,

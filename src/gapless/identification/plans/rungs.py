@@ -20,6 +20,8 @@ from gapless.worlds.effects import IMU
 _INERTIAL = ("mass", "com_x", "com_y", "com_z")
 TILT = IMU[:2]
 """How an IMU sits in the base."""
+BELOW, NOMINAL = "below", "nominal"
+"""Where the fit of a rung may begin: what the rung below found, or the robot's own model."""
 
 
 @dataclass(frozen=True)
@@ -30,11 +32,13 @@ class Rung:
         name: for people.
         adds: kind -> parameters of it; they replace what an earlier rung had of that kind.
         alone: whether it is fitted with all else as the rung below left it.
+        starts: from where it is fitted; of several, the choosing motions take the best.
     """
 
     name: str
     adds: Mapping[str, tuple[str, ...]]
     alone: bool = False
+    starts: tuple[str, ...] = (BELOW,)
 
     def on(self, below: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
         """Kind -> parameters, with those of the rungs below."""
@@ -63,7 +67,12 @@ def rungs_for(
         root = (f"{kind}/root" for kind in _INERTIAL)
         tilt = (name for name in sensed if name in TILT)
         names = (*root, f"{gain}@all", "kd@all", "delay@all", *tilt)
-        first.insert(0, _rung("base and gain ratios", *names))
+        # Where drives rub, one ratio for all gains may go far wrong, and a light base with it: what
+        # begins there may not come back.
+        first = [
+            _rung("base and gain ratios", *names),
+            replace(first[0], starts=(NOMINAL, BELOW)),
+        ]
     return (
         *first,
         *([_rung("IMU", *sensed)] if sensed else []),

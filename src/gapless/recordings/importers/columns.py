@@ -120,8 +120,12 @@ class _Hdf5Columns:
 
 
 def _floats(values: np.ndarray, where: str) -> np.ndarray:
-    if np.asarray(values).dtype.kind not in "fiub" or np.ndim(values) == 0:
+    if np.asarray(values).dtype.kind not in "fiub":
         raise FormatError(f"{where} is not an array of numbers")
+    if np.ndim(values) == 0:
+        raise FormatError(
+            f"{where} is one number, no column; in [gains] and [servo] {{ scalar = ... }} reads it"
+        )
     return np.asarray(values, float)
 
 

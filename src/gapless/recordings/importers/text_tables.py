@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -40,6 +41,8 @@ KEYS = (
     "end",
     *CHANNELS,
 )
+GAIN = re.compile(r"(?i)(^|[_.])(kp|p_?gain|stiffness)([_.]|$)")
+"""Names of arrays that people give to position gains."""
 EXAMPLE = (
     'time = "t"; time_unit = "s"; angle_unit = "rad"; joints = ["hip", "knee"]; q = "q_{joint}"; '
     'target = "cmd_{joint}"; pairing = "acts_after"'
@@ -108,6 +111,7 @@ def _table(path: Path, plan: _Plan) -> RawLog:
         time = clock(time, f"{path}: {times[0] if times else 'q'}")
         log = LogFile(path, table, joints, _rows(time, plan))
         gains, notes = plan.gains.gains(log), plan.gains.notes(log)
+        notes += [] if plan.gains.kp or plan.conditions.gains else _unread_gains(known)
     _check(path, values, len(time), len(joints))
     return RawLog(
         name=path.stem,
@@ -121,6 +125,16 @@ def _table(path: Path, plan: _Plan) -> RawLog:
         notes=tuple(notes),
         trim=plan.own_trim,
     )
+
+
+def _unread_gains(known: set[str]) -> list[str]:
+    """Of a mapping that says nothing of gains: arrays that look like some."""
+    return [
+        f"{name!r} looks like a gain, and the mapping does not use it: the robot's own counts in "
+        f'every log; [gains] kp = {{ scalar = "{name}" }} reads it (column, where it has rows)'
+        for name in sorted(known)
+        if GAIN.search(name)
+    ]
 
 
 def _rows(time: np.ndarray, plan: _Plan) -> np.ndarray | None:
