@@ -11,8 +11,9 @@ from gapless import Policy, Robot
 from gapless.evaluation.path_prediction import PathPrediction
 from gapless.identification import Calibration
 from gapless.identification.estimate import Estimate
-from gapless.identification.plans.loop_fit import LoopFit
+from gapless.identification.plans.loop_fit import LoopFit, by_motor
 from gapless.parameters import parameters_of
+from gapless.parameters.motors import motor_of
 from gapless.progress import Progress
 from gapless.worlds import Effects, MujocoWorld
 from leaning_policy import takes_in, write_leaning_policy
@@ -72,6 +73,28 @@ def test_figures_stay_within_their_bounds(go2: Robot, best: float) -> None:
     before = abs(begun["floor_friction"].value - wanted)
     assert found.parameter.lower <= found.value <= found.parameter.upper
     assert abs(found.value - wanted) < 0.5 * before
+
+
+def test_of_very_many_figures_those_of_a_motor_move_as_one(go2: Robot) -> None:
+    """By the same share of what was unknown of each; others stay."""
+    begun = nothing_found(go2, "kp", "floor_friction")
+    together = by_motor(begun.estimates, go2)
+    kinds = {motor_of(go2, joint) for joint in go2.joints.names}
+    assert together.shape == (len(kinds) + 1, len(go2.joints) + 1)
+    assert (together.sum(axis=0) == 1).all()
+
+    class Weak(Bowl):
+        """A path that asks for weaker knees."""
+
+        def residuals(self, world: MujocoWorld) -> np.ndarray:
+            knees = [i for i, j in enumerate(go2.joints.names) if "calf" in j]
+            kp = world.robot.joints.kp[knees] / go2.joints.kp[knees]
+            return 0.1 * (kp[:1] - self.best)
+
+    found = LoopFit(begun, lambda c: c.world(go2, 50), Weak(0.8), together=together).found()  # type: ignore[arg-type]
+    calves = [e.value / e.nominal[0] for e in found.estimates if "calf" in e.name]
+    assert calves == pytest.approx([calves[0]] * 4) and 0.78 < calves[0] < 0.95
+    assert found["floor_friction"].value == begun["floor_friction"].value
 
 
 def test_a_path_that_nothing_changes_leaves_all_as_it_was(go2: Robot) -> None:

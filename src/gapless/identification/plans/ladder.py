@@ -10,7 +10,7 @@ import numpy as np
 from gapless.errors import ArtifactError, GaplessError
 from gapless.identification.calibration import Calibration
 from gapless.identification.plans.fitter import Fitter
-from gapless.identification.plans.loop_fit import MOST, LoopFit, RecordedPath
+from gapless.identification.plans.loop_fit import MOST, LoopFit, RecordedPath, by_motor
 from gapless.identification.plans.resting_surface import resting_surface
 from gapless.identification.plans.rung_fits import Foothold, Names, fit_rung
 from gapless.identification.plans.rungs import Rung, rungs_for
@@ -218,14 +218,12 @@ class Ladder:
     def _in_loop(self, whole: Calibration, loop: RecordedPath) -> tuple[Calibration, Step]:
         """The figures fitted to what a policy made of the robot; kept where replays stay as well.
 
-        It costs a play of all takes for each figure: a model of very many is left as it is.
+        It costs a play of all takes for each figure: of very many, those of a motor move as one.
         """
         count = len(whole.estimates)
-        if count > MOST:
-            why = f"{count} parameters; up to {MOST} are fitted in the loop"
-            return whole, Step(IN_LOOP, count, {}, False, why)
+        together = by_motor(whole.estimates, self.fitter.robot) if count > MOST else None
         before = Step(POLISH.name, count, self._errors([Foothold(whole)] * len(self.folds)))
-        found = LoopFit(whole, self._made, loop, self.fitter.watch).found()
+        found = LoopFit(whole, self._made, loop, self.fitter.watch, together).found()
         after = Step(IN_LOOP, count, self._errors([Foothold(found)] * len(self.folds)))
         why = self._doubt(after, before, True)
         return (whole if why else found), replace(after, kept=not why, why=why)

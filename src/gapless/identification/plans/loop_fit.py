@@ -6,7 +6,7 @@ robot on its feet for as long as it likes, so that whole takes can be fitted: by
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -14,7 +14,10 @@ import numpy as np
 
 from gapless.identification.calibration import Calibration
 from gapless.identification.estimate import Estimate
+from gapless.parameters import Parameter
+from gapless.parameters.motors import motor_of
 from gapless.progress import Progress, Watch
+from gapless.robots import Robot
 from gapless.worlds.world import World
 
 ITERATIONS = 3
@@ -25,7 +28,7 @@ PULL = 0.5
 SIZE = 0.02
 """What counts as one prior std of an estimate, m."""
 MOST = 60
-"""Parameters that are moved: each costs a play of all takes an iteration."""
+"""Figures that are moved one by one: each costs a play of all takes an iteration."""
 TRIES = 4
 """Steps that are tried before an iteration gives up, each shorter than the last."""
 
@@ -60,6 +63,7 @@ class LoopFit:
         world: that a calibration makes.
         loop: what the worlds are compared with.
         watch: told after every play.
+        together: (D, P) which figures move as one; each by itself by default.
     """
 
     def __init__(
@@ -68,14 +72,16 @@ class LoopFit:
         world: Callable[[Calibration], World],
         loop: RecordedPath,
         watch: Watch | None = None,
+        together: np.ndarray | None = None,
     ) -> None:
         self.begun, self._world, self._loop, self._watch = begun, world, loop, watch
         self._z = np.array([e.parameter.z_of(e.value) for e in begun.estimates])
+        self._together = np.eye(len(self._z)) if together is None else together
         self._plays, self._damping = 0, 1.0
 
     def found(self) -> Calibration:
         """The calibration at the best point; intervals reach back to where it began."""
-        here = self._at(np.zeros(len(self._z)))
+        here = self._at(np.zeros(len(self._together)))
         for _ in range(ITERATIONS):
             there = self._stepped(here)
             if there is here:
@@ -87,7 +93,7 @@ class LoopFit:
 
     def _moved(self, by: np.ndarray) -> Calibration:
         """The calibration that is so many prior std away."""
-        rows = zip(self.begun.estimates, self._z + by, strict=True)
+        rows = zip(self.begun.estimates, self._z + by @ self._together, strict=True)
         return self.begun.with_values({e.name: float(e.parameter.value_of(z)) for e, z in rows})
 
     def _at(self, by: np.ndarray) -> _Point:
@@ -113,16 +119,34 @@ class LoopFit:
         return here
 
     def _slopes(self, here: _Point) -> np.ndarray:
-        """(R, P) by finite differences, away from bounds."""
+        """(R, D) by finite differences, away from bounds."""
         columns = []
-        for k, estimate in enumerate(self.begun.estimates):
-            z, p = self._z[k] + here.moved[k], estimate.parameter
-            ahead, back = (abs(float(p.value_of(z + s) - p.value_of(z))) for s in (STEP, -STEP))
-            step = STEP if ahead > back / 2 else -STEP
+        for k in range(len(self._together)):
+            step = STEP if self._reach(here, k, STEP) > self._reach(here, k, -STEP) / 2 else -STEP
             by = here.moved.copy()
             by[k] += step
             columns.append((self._at(by).residual - here.residual) / step)
         return np.stack(columns, axis=1)
+
+    def _reach(self, here: _Point, k: int, step: float) -> float:
+        """How far bounds let the figures of a direction go, as a share of their spread."""
+        z, found = self._z + here.moved @ self._together, 0.0
+        for i in np.flatnonzero(self._together[k]):
+            p = self.begun.estimates[i].parameter
+            found += abs(float(p.value_of(z[i] + step) - p.value_of(z[i]))) / p.prior_std
+        return found
+
+
+def by_motor(estimates: Sequence[Estimate], robot: Robot) -> np.ndarray:
+    """(D, P) figures of one kind whose joints have the same motor, as one direction each."""
+    keys = [_motor_key(e.parameter, robot) for e in estimates]
+    known = list(dict.fromkeys(keys))
+    return np.array([[float(key == own) for key in keys] for own in known])
+
+
+def _motor_key(parameter: Parameter, robot: Robot) -> tuple[object, ...]:
+    joint = parameter.joint
+    return (parameter.kind, motor_of(robot, joint)) if joint else (parameter.name,)
 
 
 def _widened(now: Estimate, before: Estimate) -> Estimate:
