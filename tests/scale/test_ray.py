@@ -167,12 +167,13 @@ def test_own_errors_are_told_and_never_tried_again(ray_workers: RayWorkers, tmp_
 
 
 def test_an_interrupt_cancels_what_runs(ray_workers: RayWorkers, tmp_path: Path) -> None:
-    """Workers are free again at once: another task is done."""
+    """Workers are free again at once, also those that were just being given one."""
 
     def stop(_: Progress) -> None:
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        ray_workers.run(tasks(tmp_path, "abc", wait=600.0), stop)
+    for names in ("abc", "efg", "hij"):
+        with pytest.raises(KeyboardInterrupt):
+            ray_workers.run(tasks(tmp_path, names, wait=600.0), stop)
     assert ray_workers.run(tasks(tmp_path, "d")) == {}
     assert [p.name for p in tmp_path.iterdir()] == ["d.json"]

@@ -26,6 +26,8 @@ AHEAD = 2
 """Orders that wait for each processor: enough to keep it busy, few enough to hold what is moved."""
 LOOK_EVERY = 0.5
 """Seconds between two looks at what workers tell."""
+CANCELS = 20
+"""How often work that goes on is cancelled."""
 CALLS = 4
 """How often a cluster elsewhere is called: its head starts a process for every client, and may be
 too busy for that once."""
@@ -87,9 +89,13 @@ class _Queue:
     def __enter__(self) -> _Queue:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        for work in self._working:
-            self._ray.cancel(work, force=True)
+    def __exit__(self, *error: object) -> None:
+        left = list(self._working)
+        for _ in range(CANCELS):  # Ray may miss a task that is just being handed to a worker
+            for work in left:
+                self._ray.cancel(work, force=True)
+            if left:
+                _, left = self._ray.wait(left, num_returns=len(left), timeout=LOOK_EVERY)
 
     def deliveries(self, reporter: TaskReporter) -> Iterator[tuple[Order, Delivery]]:
         """Every order with what came of it, as they come."""
