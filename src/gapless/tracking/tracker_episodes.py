@@ -10,13 +10,20 @@ from gapless.tracking.tracking_task import TrackingTask
 from gapless.worlds.world import World
 
 Acting = Callable[[np.ndarray], np.ndarray]
+Each = Callable[[int, np.ndarray], None]
 
 FAR = 0.5
 """Mean body distance at which a tracker has failed, m; what comes after counts as much."""
 
 
 def whole_episodes(
-    world: World, task: TrackingTask, act: Acting, seen: list[np.ndarray] | None = None
+    world: World,
+    task: TrackingTask,
+    act: Acting,
+    seen: list[np.ndarray] | None = None,
+    *,
+    starts: int | None = None,
+    each: Each | None = None,
 ) -> np.ndarray:
     """(n,) mean distance of bodies from the reference, m; a failure counts FAR from then on.
 
@@ -25,14 +32,17 @@ def whole_episodes(
         task: whose episodes begin at the first frame.
         act: (n, A) what a policy does where it sees (n, width); `MlpWeights` is one.
         seen: is given every observation, where it is there.
+        starts: that differ; environments after them begin as they do. All by default.
+        each: told the control step and (n,) who has failed, after each.
     """
     task.renew(0)
     count = len(task.observed)
     start = task.begin(np.arange(count))
-    world.reset(start.state, conditions=start.conditions)
-    task.look(start.state, np.ones(count, bool))
+    begun = start.state[np.arange(count) % (starts or count)]
+    world.reset(begun, conditions=start.conditions)
+    task.look(begun, np.ones(count, bool))
     failed, total = np.zeros(count, bool), np.zeros(count)
-    for _ in range(task.max_episode_length):
+    for k in range(task.max_episode_length):
         looked = task.observed
         if seen is not None:
             seen.append(looked)
@@ -41,6 +51,8 @@ def whole_episodes(
         task.reward(state, lost)
         failed |= lost | (task.distance > FAR)
         total += np.where(failed, FAR, task.distance)
-        whole = state.with_rows(np.flatnonzero(lost), start.state[lost]) if lost.any() else state
+        if each is not None:
+            each(k, failed)
+        whole = state.with_rows(np.flatnonzero(lost), begun[lost]) if lost.any() else state
         task.look(whole, np.zeros(count, bool))
     return total / task.max_episode_length

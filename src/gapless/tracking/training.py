@@ -125,8 +125,7 @@ FINETUNED = replace(
 """Of `finetune` by default: a third of the samples of a training, less noise, and the reward as it
 is at the end of a training. Steps begin small and grow with what they change: the first ones of a
 training's size undo a good policy, which does not come back. What drifts, drifts over seconds: the
-reward is looked at over as long. A trim comes first: what it can do, PPO needs many times as many
-control steps for."""
+reward is looked at over as long. A trim comes first: few numbers are found in few control steps."""
 
 
 def followed(policy: Policy, robot: Robot) -> Motion:

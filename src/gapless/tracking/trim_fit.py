@@ -1,8 +1,7 @@
 """A trim found by least squares: whole motions in a simulator, before reinforcement learning.
 
 The mean path of some episodes, against the motion, changes smoothly with a trim, so that one round
-of finite differences tells which way to go. That takes far fewer control steps than PPO, whose
-rounds begin from there.
+of finite differences tells which way to go. PPO begins from there.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from gapless.learning.checkpoint import Checkpoint
 from gapless.policies.mlp_weights import MlpWeights
 from gapless.progress import Progress, Watch
 from gapless.tracking.policy_trim import TrimmedNetwork, trim_size
-from gapless.tracking.tracker_episodes import FAR
+from gapless.tracking.tracker_episodes import FAR, whole_episodes
 from gapless.tracking.tracker_training import TrackerTraining
 from gapless.tracking.tracking_task import TrackingTask
 from gapless.worlds.mixed_world import MixedWorld
@@ -121,25 +120,16 @@ class TrimFit:
         many = len(trims) * self._episodes
         world = self._job.world.twin()  # of its own: a play depends on its trims alone
         task = self._job.task(world, many, "first", judging=True)
-        start = task.begin(np.arange(many))
-        state = start.state[np.tile(np.arange(self._episodes), len(trims))]
-        world.reset(state, conditions=start.conditions)
-        task.look(state, np.ones(many, bool))
         act = self._network(np.repeat(trims, self._episodes, axis=0))
-        failed, total, paths = np.zeros(many, bool), np.zeros(many), []
-        for k in range(task.max_episode_length):
-            now = world.step(task.command(act(task.observed).astype(float), True).target)
-            lost = world.health.diverged
-            task.reward(now, lost)
-            failed |= lost | (task.distance > FAR)
-            total += np.where(failed, FAR, task.distance)
-            if k % EVERY == EVERY - 1:
+        paths: list[np.ndarray] = []
+
+        def each(step: int, failed: np.ndarray) -> None:
+            if step % EVERY == EVERY - 1:
                 paths.append(_mean_path(task, failed, len(trims)))
-            whole = now.with_rows(np.flatnonzero(lost), state[lost]) if lost.any() else now
-            task.look(whole, np.zeros(many, bool))
+
+        errors = whole_episodes(world, task, act, starts=self._episodes, each=each)
         residuals = np.concatenate(paths, axis=1) / np.sqrt(max(1, len(paths)))
-        errors = total.reshape(len(trims), -1).mean(axis=1) / task.max_episode_length
-        return _TrimsPlayed(residuals, errors)
+        return _TrimsPlayed(residuals, errors.reshape(len(trims), -1).mean(axis=1))
 
 
 def _mean_path(task: TrackingTask, failed: np.ndarray, count: int) -> np.ndarray:
