@@ -332,6 +332,10 @@ def test_feet_stand_by_the_zeros_that_a_world_knows(cleated: Robot) -> None:
         off = [np.abs(getattr(s, name) - getattr(true, name)) for s in (stood, windows.start)]
         column = 2  # height, and the tilt about y
         assert off[0][:, column].mean() < 0.6 * off[1][:, column].mean()
+    hardly = starts_in(world.variant(effects=Effects(encoder_bias=1e-6 * bias)), windows)
+    for name, read in windows.start.fields.items():
+        assert read is not None  # no jump: slopes are taken at zero, too
+        np.testing.assert_allclose(getattr(hardly, name), read, atol=1e-5)
     tried = np.stack([bias, 0 * bias])
     play = Simulator(world.variant(effects=Effects()), parameters_of(weak, ["encoder_bias"])).play
     same = world.rollout(stood, windows.held, history=windows.history)

@@ -2,13 +2,14 @@
 
 A base that was estimated from the feet is that of the angles in the log. Where a world knows by
 how much those are off, the feet of the true angles are not level under that base: one sinks, the
-other floats, and the replay begins with a jerk. So the base is estimated anew, sample by sample.
+other floats, and the replay begins with a jerk. So what the true angles change is added to it.
 Where an IMU said how the robot leans, that stays, and only its height follows from the true angles.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -61,25 +62,44 @@ class StandingStarts:
         return replace(start, base_pos=kept)
 
     def _stood(self, start: State, which: np.ndarray, bias: np.ndarray) -> State:
-        """Starts some of which have a base that the feet alone say."""
+        """Starts some of which have a base that the feet alone say.
+
+        What the true angles change is added to that base: it was found from the whole recording,
+        which knows better than a single state which feet stand.
+        """
         assert start.base_pos is not None and start.base_quat_wxyz is not None
-        assert start.base_ang_vel_b is not None
-        q, quat = start.q - bias, mul(conj(self._floor), start.base_quat_wxyz)
-        poses = self._body.poses(q)
-        seen, before = self._body.seen(poses), rotate(conj(quat), UPWARD)
-        stands = feet_that_stand(seen, before)
-        up = up_of(seen, stands, before)
+        assert start.base_lin_vel_w is not None and start.base_ang_vel_b is not None
+        quat = mul(conj(self._floor), start.base_quat_wxyz)
+        before = rotate(conj(quat), UPWARD)
+        stands = feet_that_stand(self._body.seen(self._body.poses(start.q)), before)
+        read = self._says(start, start.q, before, stands)
+        true = self._says(start, start.q - bias, before, stands)
+        up = rotate(_turn(read.up, true.up), before)
         pos, quat = rotate(conj(self._floor), start.base_pos), mul(quat, _turn(up, before))
-        pos[:, 2] = -self._body.lowest(poses, up) - self._depth
-        speed, spin = still_twist(self._body, q, start.dq, up, stands, start.base_ang_vel_b)
+        pos[:, 2] = -self._body.lowest(self._body.poses(start.q - bias), up) - self._depth
+        quat = mul(self._floor, quat)
+        speed = rotate(conj(start.base_quat_wxyz), start.base_lin_vel_w) + true.speed - read.speed
         base = {
             "base_pos": rotate(self._floor, pos),
-            "base_quat_wxyz": mul(self._floor, quat),
-            "base_lin_vel_w": rotate(mul(self._floor, quat), speed),
-            "base_ang_vel_b": spin,
+            "base_quat_wxyz": quat,
+            "base_lin_vel_w": rotate(quat, speed),
+            "base_ang_vel_b": start.base_ang_vel_b + true.spin - read.spin,
         }
         kept = {k: np.where(which[:, None], v, getattr(start, k)) for k, v in base.items()}
         return replace(start, **kept)
+
+    def _says(self, start: State, q: np.ndarray, before: np.ndarray, stands: np.ndarray) -> _Says:
+        """Up and the base's velocities, by feet that stand, for some joint positions."""
+        up = up_of(self._body.seen(self._body.poses(q)), stands, before)
+        return _Says(up, *still_twist(self._body, q, start.dq, up, stands, start.base_ang_vel_b))
+
+
+class _Says(NamedTuple):
+    """What the feet say of single states: (n, 3) each, seen from the base."""
+
+    up: np.ndarray
+    speed: np.ndarray
+    spin: np.ndarray
 
 
 def starts_in(world: World, windows: Windows) -> State:

@@ -13,8 +13,7 @@ from gapless.identification import Calibration, IdentifySettings, identify
 from gapless.identification.plans import ladder
 from gapless.identification.plans.fit_checkpoint import FitCheckpoint
 from gapless.identification.plans.fitter import Fitter
-from gapless.identification.plans.ladder import Ladder, Step, _once_more
-from gapless.identification.plans.rung_fits import Foothold
+from gapless.identification.plans.ladder import Footing, Ladder, Step, _once_more
 from gapless.identification.plans.rungs import BELOW, NOMINAL, Rung, rungs_for
 from gapless.recordings import Split
 from gapless.recordings.splitting import split_recordings
@@ -44,7 +43,9 @@ def climbed(pair: Robot) -> Calibration:
 
 def steps_of(calibration: Calibration) -> dict[str, Step]:
     """Rung -> what came of it."""
-    return {s["rung"]: Step(**s) for s in calibration.ladder}
+    return {
+        s["rung"]: Step(**{k: v for k, v in s.items() if k != "errors"}) for s in calibration.ladder
+    }
 
 
 def test_what_is_there_is_found(climbed: Calibration, pair: Robot) -> None:
@@ -64,7 +65,7 @@ def test_only_rungs_that_help_are_kept(climbed: Calibration) -> None:
     """Each kept rung lowers the error; backlash that is not there is not kept."""
     steps = steps_of(climbed)
     assert steps["by motor type"].kept and steps["encoder bias"].kept
-    assert not steps["backlash"].kept and "choosing motions" in steps["backlash"].why
+    assert not steps["backlash"].kept and "slopes promise 0.0%" in steps["backlash"].why
     kept = [s for s in steps.values() if s.kept]
     for below, above in pairwise(kept):
         assert above.gain_over(below) >= 0.01
@@ -167,14 +168,14 @@ def test_of_two_starts_the_choosing_motions_take_the_better(
     errors = {NOMINAL: 1.0, BELOW: below}
     tried = Ladder._tried
 
-    def judged(self: Ladder, rung: Rung, *of: object) -> tuple[Step, list[Foothold]]:
+    def judged(self: Ladder, rung: Rung, *of: object) -> tuple[Step, Footing]:
         step, found = tried(self, rung, *of)  # type: ignore[arg-type]
-        return replace(step, errors={"1.0": errors[rung.starts[0]]}, kept=True, why=""), found
+        return replace(step, by_fold={"1.0": (errors[rung.starts[0]],)}, kept=True, why=""), found
 
     monkeypatch.setattr(Ladder, "_tried", judged)
-    ground = Step("nominal", 0, {"1.0": 4.0, "full": 4.0})
-    climbed, step, found = climbing._best(climbing.rungs[0], {}, [Foothold()], ground)
-    assert climbed.starts == (taken,) and step.errors["1.0"] == errors[taken] and found
+    ground = Step("nominal", 0, {"1.0": (4.0,), "full": (4.0,)})
+    step, found = climbing._best(climbing.rungs[0], {}, Footing.ground(1), ground)
+    assert step.errors["1.0"] == errors[taken] and found.whole.calibration is not None
 
 
 def test_a_plan_of_stages_must_be_told_what_to_find(pair: Robot) -> None:
@@ -191,6 +192,35 @@ def test_rungs_suit_what_was_recorded(pair: Robot) -> None:
     names = [r.name for r in rungs_for(pair, [replace(clips[0], conditions=loads)])]
     assert "held load" in names and "masses" not in names
     free = Robot.load("g1", mount="free")
-    first, types, *_ = rungs_for(free, clips)
+    leaning = {"imu_quat_wxyz": np.tile([1.0, 0, 0, 0], (len(clips[0]), 1))}
+    first, types, *_ = rungs_for(free, [replace(clips[0], channels=leaning)])
     assert types.starts == (NOMINAL, BELOW) and first.starts == (BELOW,)
     assert first.adds["mass"] == ("mass/root",) and first.adds["kp"] == ("kp@all",)
+    names = [r.name for r in rungs_for(free, clips)]
+    assert names[1] == "encoder bias", "feet alone say how it leans, by their angles"
+    assert names.count("encoder bias") == 1
+
+
+def test_a_motion_that_nothing_explains_does_not_drown_the_others() -> None:
+    """Each fold counts alike, however large its error is."""
+    here = Step("below", 4, {"0.5": (0.003, 0.013, 0.004)})
+    above = Step("above", 8, {"0.5": (0.002, 0.0131, 0.003)})
+    assert above.gain_over(here) == pytest.approx(1 - np.mean([2 / 3, 131 / 130, 3 / 4]))
+    assert above.facts["errors"] == {"0.5": pytest.approx(0.01810 / 3)}
+
+
+def test_a_fold_sees_no_window_of_what_it_leaves_out(pair: Robot) -> None:
+    """And goes by slopes that a fit to all of them had found, without forming its own."""
+    hidden = pair.with_joints(kp=1.3 * pair.joints.kp)
+    clips = recorded(hidden, [f"wave_{i}" for i in range(3)])
+    fitter = Fitter(pair, QUICK, FitCheckpoint(None), None)
+    world = fitter.world(clips[0].rate)
+    whole = fitter.fit(clips, world, ["kp"])
+    asked = {"start": pair.joints.kp, "known": whole.slopes, "unseen": {"wave_1"}}
+    fold = fitter.fit(clips, world, ["kp"], quick_start=False, **asked)
+    left = set(np.array(fold.problem.windows.names)[fold.problem.windows.recording])
+    assert left == {"wave_0", "wave_2"}
+    own = fitter.fit(clips, world, ["kp"], quick_start=False, unseen={"wave_1"})
+    assert fold.simulated_seconds < own.simulated_seconds
+    for found, fresh in zip(fold.estimates(), own.estimates(), strict=True):
+        assert found.value == pytest.approx(fresh.value, rel=0.01)

@@ -109,12 +109,23 @@ def gauss_newton(
     return here
 
 
+def foretold_share(problem: Problem, linear: Linear) -> float:
+    """The share of the cost that the slopes at a point promise to take off."""
+    cost = float(problem.costs_of(linear.z[None], linear.residual[None])[0])
+    return _foretold(problem, linear, _step(problem, linear, 1e-3)) / max(cost, 1e-12)
+
+
 def _came_true(problem: Problem, linear: Linear, point: np.ndarray, gain: float) -> bool:
     """Whether a step gained what the slopes foretold."""
+    foretold = _foretold(problem, linear, point)
+    return abs(gain - foretold) < AGREEMENT * foretold
+
+
+def _foretold(problem: Problem, linear: Linear, point: np.ndarray) -> float:
+    """How much lower the cost of a point is, by the slopes."""
     slope, curvature = problem.prior_slope(linear.z)
     way, gradient = point - linear.z, linear.scores.sum(axis=0) + slope
-    foretold = -float(gradient @ way + 0.5 * way @ (linear.information @ way + curvature * way))
-    return abs(gain - foretold) < AGREEMENT * foretold
+    return -float(gradient @ way + 0.5 * way @ (linear.information @ way + curvature * way))
 
 
 def _step(problem: Problem, linear: Linear, damping: float) -> np.ndarray:

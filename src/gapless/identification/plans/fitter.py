@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -95,12 +95,31 @@ class Fitter:
         quick_start: bool = True,
         start: Sequence[float] | None = None,
         known: Slopes | None = None,
+        worth: float = 0.0,
+        unseen: Collection[str] = (),
     ) -> Fit:
-        """Fit parameters to recordings in a world, from these values or as the settings say."""
+        """Fit parameters to recordings in a world, from these values or as the settings say.
+
+        Args:
+            recordings: what must be explained.
+            world: the robot, with all that is not fitted.
+            parameters: what is.
+            stage: a name for progress and checkpoints.
+            quick_start: begin joint by joint, on some of the windows.
+            start: values to begin with.
+            known: slopes of the windows of all recordings, of an earlier fit.
+            worth: share of the cost that these must promise to take off.
+            unseen: names of recordings whose windows are left out.
+        """
         settings = self.settings
         wanted = self.parameters(world, parameters)
         also = self._landings(recordings[0].rate, wanted)
         problem = problem_of(settings, recordings, world, wanted, also)
+        if unseen:
+            named = np.array(problem.windows.names)[problem.windows.recording]
+            seen = ~np.isin(named, list(unseen))
+            problem = problem.on(problem.windows[seen])
+            known = known and {name: slope[seen] for name, slope in known.items()}
         begin = None if start is None else problem.z_of(np.array(start))
         if start is None and settings.begin == "torque":
             begin = problem.z_of(values_from_torque(recordings, world.robot, problem.parameters))
@@ -115,6 +134,7 @@ class Fitter:
             options=dict(settings.options),
             free_starts=settings.starts == "free",
             known=known,
+            worth=worth,
         )
 
     def _landings(self, rate: float, wanted: Sequence[Parameter]) -> list[tuple[int, int]]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gapless.identification.optimisers.gauss_newton import Iterate, gauss_newton
+from gapless.errors import GaplessError
+from gapless.identification.optimisers.gauss_newton import Iterate, foretold_share, gauss_newton
 from gapless.identification.optimisers.minimising import minimise
 from gapless.identification.plans.fit_checkpoint import FitCheckpoint
 from gapless.identification.plans.fitted import Fit, Reached, fit_of, kept_fit
@@ -23,6 +24,10 @@ ROUNDS, STEADY = 4, 0.8
 """A fit is repeated while the usual size of its errors still falls below this share."""
 
 
+class NothingToGainError(GaplessError):
+    """A fit that was not made: what its slopes promise is too little."""
+
+
 def fit(
     problem: Problem,
     *,
@@ -35,6 +40,7 @@ def fit(
     options: dict | None = None,
     free_starts: bool = False,
     known: Slopes | None = None,
+    worth: float = 0.0,
 ) -> Fit:
     """Minimise a problem, then judge the result.
 
@@ -50,13 +56,17 @@ def fit(
         free_starts: let the starts err within what reading them allows, once the rest is found.
         known: slopes near the start that an earlier fit to the same windows found: a rough fit,
             which forms only those that are missing, and none of them twice.
+        worth: with known slopes, the share of the cost that all of them must promise to take off.
+
+    Raises:
+        NothingToGainError: they promise less.
     """
     asked = optimiser, options, free_starts, start, quick_start, known is not None
     checkpoint = (checkpoint or FitCheckpoint(None)).asking(*asked)
     kept = checkpoint.load(stage, problem)
     if kept is not None and kept[1]["done"]:
         return fit_of(problem, *kept)
-    course = _Course(problem, optimiser, options or {}, stage, checkpoint, watch, known)
+    course = _Course(problem, optimiser, options or {}, stage, checkpoint, watch, known, worth)
     if kept is not None:
         at = course.resumed(Reached.of(*kept))
     else:
@@ -77,6 +87,7 @@ class _Course:
     checkpoint: FitCheckpoint
     watch: Watch | None
     known: Slopes | None
+    worth: float
 
     def __post_init__(self) -> None:
         self.whole = self.problem
@@ -127,7 +138,12 @@ class _Course:
             return {}
         if self.known is None:
             return {"refreshes": 1}
-        return {"linear": scaled.linearised(at.z, known=self.known), "refreshes": 0}
+        linear = scaled.linearised(at.z, known=self.known)
+        if self.worth and (share := foretold_share(scaled, linear)) < self.worth:
+            raise NothingToGainError(
+                f"learning motions would hardly be better explained: slopes promise {share:.1%}"
+            )
+        return {"linear": linear, "refreshes": 0}
 
     def with_free_starts(self, at: Reached) -> Reached:
         """Starts that may err; twice, the second time at the better point."""

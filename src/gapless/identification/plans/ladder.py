@@ -45,26 +45,61 @@ class Step:
     Attributes:
         rung: its name; "nominal" is the ground.
         parameters: that are free on it.
-        errors: replay error on the choosing motions, rad, by horizon; under CLOSED_LOOP how far
-            the recorded policy is from where it took the robot, m, where the policy is known.
+        by_fold: replay errors on the choosing motions of each fold, rad, by horizon; under
+            CLOSED_LOOP how far the recorded policy is from where it took the robot, m, where the
+            policy is known.
         kept: whether the ladder goes on from it.
         why: it is not.
     """
 
     rung: str
     parameters: int
-    errors: dict[str, float]
+    by_fold: dict[str, tuple[float, ...]]
     kept: bool = True
     why: str = ""
 
+    @property
+    def errors(self) -> dict[str, float]:
+        """The same, averaged over folds."""
+        return {h: float(np.mean(e)) if e else 0.0 for h, e in self.by_fold.items()}
+
+    @property
+    def facts(self) -> dict:
+        """For the calibration's file."""
+        return {**asdict(self), "errors": self.errors}
+
     def gain_over(self, other: Step) -> float:
-        """Share of the other's errors that is gone, over all of them alike."""
-        shares = [self.errors[h] / other.errors[h] for h in self.errors if other.errors[h] > 0]
+        """Share of the other's errors that is gone, over horizons and folds alike.
+
+        A motion that nothing explains, as one that ends in a stumble, must not drown the others.
+        """
+        shares = [
+            mine / theirs
+            for h, errors in self.by_fold.items()
+            for mine, theirs in zip(errors, other.by_fold[h], strict=True)
+            if theirs > 0
+        ]
         return 1 - float(np.mean(shares)) if shares else 0.0
+
+
+@dataclass(frozen=True)
+class Footing:
+    """Where a ladder stands: with all that teaches, and on each fold."""
+
+    whole: Foothold
+    folds: tuple[Foothold, ...]
+
+    @classmethod
+    def ground(cls, folds: int) -> Footing:
+        """Nothing is found yet."""
+        return cls(Foothold(), (Foothold(),) * folds)
 
 
 class Ladder:
     """Climbs on every fold at once: a rung is kept where it helps what its fold did not see.
+
+    Where motions choose in turn, folds go by the slopes of a fit to all of them, which are most of
+    the work; what a fold is fitted to, and where it begins, is its own.
 
     Args:
         fitter: makes the fits.
@@ -92,15 +127,15 @@ class Ladder:
         The steps are in its `made_by`.
         """
         names: Names = {}
-        below = [Foothold()] * len(self.folds)
-        steps = [Step("nominal", 0, self._errors(below))]
-        here, kept = steps[0], []
+        below = Footing.ground(len(self.folds))
+        steps = [Step("nominal", 0, self._errors(below.folds))]
+        here = steps[0]
         queue, missed = list(self.rungs), list[tuple[Rung, Names]]()
         while queue:
             rung = queue.pop(0)
             if rung.on(names) == names:  # all that it frees is free
                 continue
-            climbed, step, found = self._best(rung, names, below, here)
+            step, found = self._best(rung, names, below, here)
             steps.append(step)
             self._tell(step, len(steps) - 1, len(steps) - 1 + len(queue))
             if not step.kept:
@@ -109,17 +144,14 @@ class Ladder:
             if step.gain_over(here) >= AGAIN:
                 queue, missed = [*_once_more(missed, rung.on(names)), *queue], []
             names, below, here = rung.on(names), found, step
-            kept.append(climbed)
-        if not kept:  # to be looked at; whoever asked says whether it is kept
-            kept, below = [self.rungs[0]], self._fitted(self.rungs[0], {}, below)
-            names = self.rungs[0].on({})
+        if not names:  # to be looked at; whoever asked says whether it is kept
+            names, below = self.rungs[0].on({}), self._fitted(self.rungs[0], {}, below)
         if self.split.folds:
             step, last = self._polished(names, below, here)
             steps.append(step)
-            if step.kept:
-                kept.append(POLISH)
-                below = last
-        whole = self._whole(kept, below)
+            below = last if step.kept else below
+        whole = below.whole.calibration
+        assert whole is not None
         if self.fitter.closed_loop is not None:
             whole, step = self._in_loop(whole, self.fitter.closed_loop)
             steps.append(step)
@@ -127,36 +159,33 @@ class Ladder:
         whole = replace(
             whole,
             notes=(*whole.notes, *([surface.note] if surface else [])),
-            made_by={**whole.made_by, "ladder": [asdict(s) for s in steps]},
+            made_by={**whole.made_by, "ladder": [s.facts for s in steps]},
         )
-        folds = tuple(f.calibration for f in below if f.calibration)
+        folds = tuple(f.calibration for f in below.folds if f.calibration)
         return whole, folds if self.split.cross_validated else ()
 
-    def _best(
-        self, rung: Rung, names: Names, below: Sequence[Foothold], here: Step
-    ) -> tuple[Rung, Step, list[Foothold]]:
+    def _best(self, rung: Rung, names: Names, below: Footing, here: Step) -> tuple[Step, Footing]:
         """A rung from each of its starts; a later start must be better than chance."""
         ways = [replace(rung, starts=(start,)) for start in rung.starts]
-        best, *others = [(way, *self._tried(way, names, below, here)) for way in ways]
+        best, *others = [self._tried(way, names, below, here) for way in ways]
         for other in others:
-            if other[1].errors and (
-                not best[1].errors or other[1].gain_over(best[1]) >= LEAST_GAIN
+            if other[0].by_fold and (
+                not best[0].by_fold or other[0].gain_over(best[0]) >= LEAST_GAIN
             ):
                 best = other
         return best
 
-    def _tried(
-        self, rung: Rung, names: Names, below: Sequence[Foothold], here: Step
-    ) -> tuple[Step, list[Foothold]]:
+    def _tried(self, rung: Rung, names: Names, below: Footing, here: Step) -> tuple[Step, Footing]:
         """A rung fitted and judged; one that comes to nothing is said and left out."""
         try:
             found = self._fitted(rung, names, below)
         except ArtifactError:  # of the machine, which says nothing about a rung
             raise
         except GaplessError as error:
-            return Step(rung.name, 0, {}, False, str(error)), []
-        estimates = [e for f in found if f.calibration for e in f.calibration.estimates]
-        step = Step(rung.name, len(estimates) // len(found), self._errors(found))
+            return Step(rung.name, 0, {}, False, str(error)), below
+        assert found.whole.calibration is not None
+        estimates = found.whole.calibration.estimates
+        step = Step(rung.name, len(estimates), self._errors(found.folds))
         why = self._doubt(step, here, any(e.identifiable for e in estimates))
         return replace(step, kept=not why, why=why), found
 
@@ -182,35 +211,35 @@ class Ladder:
         return f"{self._said(here)}: {-gain:.0%} more error"
 
     def _said(self, here: Step) -> str:
-        return "choosing motions" + (" and closed loop" if CLOSED_LOOP in here.errors else "")
+        return "choosing motions" + (" and closed loop" if CLOSED_LOOP in here.by_fold else "")
 
-    def _fitted(self, rung: Rung, names: Names, below: Sequence[Foothold]) -> list[Foothold]:
-        """The rung on every fold."""
-        return [
-            fit_rung(fitter, fold.learn, rung, names, start, rung is POLISH)
-            for fitter, fold, start in zip(self.fitters, self.folds, below, strict=True)
+    def _fitted(self, rung: Rung, names: Names, below: Footing) -> Footing:
+        """The rung with all that teaches, and on every fold."""
+        learn, careful = self.split.learn, rung is POLISH
+        whole = fit_rung(self.fitter, learn, rung, names, below.whole, careful)
+        if not self.split.cross_validated:
+            return Footing(whole, (whole,))
+        folds = [
+            fit_rung(fitter, fold.learn, rung, names, start, careful)
+            if fitter.surface  # which is where the recordings of the fold alone show it
+            else fit_rung(
+                *(fitter, learn, rung, names, start, careful),
+                unseen={clip.name for clip in fold.choose},
+                slopes=whole.slopes,
+            )
+            for fitter, fold, start in zip(self.fitters, self.folds, below.folds, strict=True)
         ]
+        return Footing(whole, tuple(folds))
 
-    def _whole(self, rungs: Sequence[Rung], below: Sequence[Foothold]) -> Calibration:
-        """The rungs that were kept, fitted to all that teaches."""
-        names: Names = {}
-        here = Foothold() if self.split.cross_validated else below[0]
-        for rung in rungs if self.split.cross_validated else ():
-            here = fit_rung(self.fitter, self.split.learn, rung, names, here, rung is POLISH)
-            names = rung.on(names)
-        assert here.calibration is not None
-        return here.calibration
-
-    def _polished(
-        self, names: Names, below: Sequence[Foothold], here: Step
-    ) -> tuple[Step, list[Foothold]]:
+    def _polished(self, names: Names, below: Footing, here: Step) -> tuple[Step, Footing]:
         """A last fit of what was kept, with fresh slopes: rungs go on with those of earlier ones.
 
         It must not be worse than the quick ones.
         """
         last = self._fitted(POLISH, names, below)
-        free = [len(f.calibration.estimates) for f in last if f.calibration]
-        step = Step(POLISH.name, free[0], self._errors(last))
+        assert last.whole.calibration is not None
+        free = len(last.whole.calibration.estimates)
+        step = Step(POLISH.name, free, self._errors(last.folds))
         gain = step.gain_over(here)
         why = "" if gain >= 0 else f"{self._said(here)}: {-gain:.0%} more error"
         return replace(step, kept=not why, why=why), last
@@ -231,21 +260,19 @@ class Ladder:
     def _made(self, calibration: Calibration) -> MujocoWorld:
         return self._world(self.folds[0], Foothold(calibration))
 
-    def _errors(self, footholds: Sequence[Foothold]) -> dict[str, float]:
-        """Horizon -> replay error on what each fold did not see, averaged over folds.
+    def _errors(self, footholds: Sequence[Foothold]) -> dict[str, tuple[float, ...]]:
+        """Horizon -> replay errors on what each fold did not see.
 
         Replays of a second cannot tell a lean from a mass centre; a policy that balances can.
         """
         pairs = list(zip(self.folds, footholds, strict=True))
-        errors = {}
-        for horizon in self.horizons:
-            found = [self._error(fold, at, horizon) for fold, at in pairs if len(fold.choose)]
-            errors[str(horizon)] = float(np.mean(found)) if found else 0.0
+        errors = {
+            str(h): tuple(self._error(fold, at, h) for fold, at in pairs if len(fold.choose))
+            for h in self.horizons
+        }
         judge = self.fitter.closed_loop
         if judge is not None:
-            errors[CLOSED_LOOP] = float(
-                np.mean([judge.error(self._world(*pair)) for pair in pairs])
-            )
+            errors[CLOSED_LOOP] = tuple(judge.error(self._world(*pair)) for pair in pairs)
         return errors
 
     def _error(self, fold: Fold, at: Foothold, horizon: Horizon) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -25,6 +25,9 @@ QUICK = {"tolerance": 5e-3, "iterations": 8}
 
 ON_FLOOR = {"tolerance": 5e-3, "iterations": 30}
 """The same of a careful fit on a floor: what smaller steps bring there is not seen in replays."""
+
+WORTH = 0.005
+"""Share of its cost that a rung must promise to take off what teaches, or it is not fitted."""
 
 WITHIN = 0.5
 """How much joints of a kind differ, as a share of what is unknown of the kind."""
@@ -60,8 +63,21 @@ def fit_rung(
     names: Names,
     below: Foothold,
     careful: bool = False,
+    unseen: Collection[str] = (),
+    slopes: Slopes | None = None,
 ) -> Foothold:
-    """A rung's parameters, from the first of its starts."""
+    """A rung's parameters, from the first of its starts.
+
+    Args:
+        fitter: makes the fit.
+        learn: what teaches.
+        rung: what is freed.
+        names: what the rungs below have freed.
+        below: where they ended.
+        careful: form all slopes anew.
+        unseen: names of recordings of `learn` that this fold leaves out.
+        slopes: that a fit of this rung to all of `learn` has found, and a fold need not form.
+    """
     clips = list(learn)
     anew = rung.starts[0] == NOMINAL
     below = Foothold() if anew else below
@@ -72,6 +88,7 @@ def fit_rung(
     values: list[float] | None = None
     if below.calibration is not None:
         parameters, values = _from_below(parameters, below.calibration, fitter.robot)
+    known = slopes if unseen else None if careful else below.slopes
     found = _hurried(fitter, careful).fit(
         clips,
         world,
@@ -79,7 +96,9 @@ def fit_rung(
         stage=f"{rung.name}, from the model" if anew else rung.name,
         quick_start=values is None,
         start=values,
-        known=None if careful or values is None else below.slopes or None,
+        known=None if values is None else known or None,
+        worth=0.0 if unseen else WORTH,
+        unseen=unseen,
     )
     return Foothold(fitter.described(found), found.slopes)
 

@@ -60,6 +60,7 @@ def rungs_for(
     gain = "strength" if loaded else "kp"
     drive = (gain, "damping", "frictionloss", "armature")
     first = [_rung("by motor type", *(f"{k}@motors" for k in drive), "delay@all")]
+    zeros = [_rung("encoder bias", "encoder_bias")]
     sensed = _sensed(robot, recordings)
     if robot.mount == "free":
         # ASAP's set: the base, and one ratio for all gains. A tilted IMU starts every replay with
@@ -71,6 +72,8 @@ def rungs_for(
         # begins there may not come back.
         first = [
             _rung("base and gain ratios", *names),
+            # Where feet alone say how the robot leans, wrong zeros are a wrong lean from the start.
+            *([] if _leans(recordings) else zeros),
             replace(first[0], starts=(NOMINAL, BELOW)),
         ]
     return (
@@ -80,7 +83,7 @@ def rungs_for(
         *([replace(_rung("surface", *surface.starts), alone=True)] if surface else []),
         _rung("each joint", *drive),
         *([_rung("held load", *_held(loaded))] if loaded else []),
-        _rung("encoder bias", "encoder_bias"),
+        *(zeros if zeros[0] not in first else []),
         _rung("load friction", "load_friction@motors"),
         _rung("quadratic load friction", "quadratic_friction@motors"),
         _rung("Stribeck friction", "stribeck_torque@motors"),
@@ -107,6 +110,12 @@ def _sensed(robot: Robot, recordings: Sequence[Recording]) -> tuple[str, ...]:
     tilt = TILT if logged & {"base_quat_wxyz", "imu_quat_wxyz"} else ()
     gyro = IMU[2:] if logged & {"base_ang_vel_b", "imu_gyro"} else ()
     return (*tilt, *gyro)
+
+
+def _leans(recordings: Sequence[Recording]) -> bool:
+    """Whether a log says how its robot leans."""
+    said = {"base_quat_wxyz", "imu_quat_wxyz", "imu_acc", "imu_gyro"}
+    return any(channel in said for r in recordings for channel in r.channels)
 
 
 def _held(links: Sequence[str]) -> list[str]:
