@@ -48,7 +48,7 @@ def test_parts_are_the_whole(data: Path, tmp_path: Path) -> None:
     assert found["here"] == found["there"]
 
 
-def test_parts_need_a_place_and_methods_that_exist(
+def test_parts_need_a_place_and_methods_and_recordings_that_exist(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Before anything is made."""
@@ -57,3 +57,6 @@ def test_parts_need_a_place_and_methods_that_exist(
     assert "--on needs --json" in capsys.readouterr().err
     assert main([*told, "--json", str(tmp_path / "c.json"), "--methods", "asapp"]) == 2
     assert "asapp" in capsys.readouterr().err and list(tmp_path.iterdir()) == []
+    nowhere = ["compare", str(tmp_path), "--on", "local:2", "--json", str(tmp_path / "c.json")]
+    assert main(nowhere) == 2
+    assert capsys.readouterr().err.count("is no dataset") == 1 and list(tmp_path.iterdir()) == []

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from gapless.cli.command_option import read_command
 from gapless.cli.place_option import Placed, without_place
+from gapless.cli.stopping import stoppable, stopped
 from gapless.cli.terminal import check_outputs, console, parse, progress, save_json
 from gapless.errors import DataError
 from gapless.progress import Progress, Watch
@@ -94,7 +95,7 @@ def run(arguments: list[str]) -> int:
     check_outputs(args.json, args.truth, args.out / "collection.json")
     plan, started = _plan(args), time.perf_counter()
     try:
-        with progress("hidden robots") as show:
+        with stoppable(), progress("hidden robots") as show:
             speed = _Speed(show)
             collection = collect(
                 plan,
@@ -105,10 +106,8 @@ def run(arguments: list[str]) -> int:
                 command=shlex.join(["gapless", "collect", *without_place(arguments)]),
                 workers=None if args.on == Placed.on else args.workers(),
             )
-    except KeyboardInterrupt:
-        text = "stopped; whole batches are kept. The same command again resumes"
-        console(stderr=True).print(text)
-        return 130
+    except KeyboardInterrupt as stop:
+        return stopped(stop, args.out.exists())
     figures = _figures(collection, speed.hours, time.perf_counter() - started)
     console().print(_table(collection))
     console().print(_summary(collection, figures, args.out))

@@ -39,6 +39,7 @@ def make_parts(args: Compare, words: list[str], kept: Path | None, show: Watch) 
         kept.unlink(missing_ok=True)
     tasks = _tasks(args, words, kept)
     refuse_unknown([task.arguments["method"] for task in tasks])
+    args.opened()  # what cannot be read is told once, not by every task
     require(args.workers().run([t for t in tasks if not t.out.exists()], show), "trainings")
     merge_parts([task.out for task in tasks], kept)
     return replace(args, restart=False)

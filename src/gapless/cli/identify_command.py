@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from gapless.artifact import write_text_atomic
 from gapless.cli.place_option import Placed
 from gapless.cli.split_option import Learning
+from gapless.cli.stopping import stoppable, stopped
 from gapless.cli.terminal import check_outputs, console, parse, progress, save_json
 from gapless.errors import ArtifactError, GaplessError
 from gapless.recordings import Dataset, Split
@@ -106,21 +107,24 @@ def run(arguments: list[str]) -> int:
         physics_step=args.physics_step,
     )
     checkpoint = args.out.with_name(f".{args.out.name}.progress")
-    with progress("identifying") as show:
-        calibration = identify(
-            split,
-            robot,
-            args.set,
-            plan=args.plan,
-            settings=settings,
-            payload=args.payload,
-            loaded=args.loaded or None,
-            find_signs=args.find_signs,
-            keep_anyway=args.keep_anyway,
-            checkpoint=checkpoint,
-            watch=show,
-            workers=None if args.on == Placed.on else args.workers(),
-        )
+    try:
+        with stoppable(), progress("identifying") as show:
+            calibration = identify(
+                split,
+                robot,
+                args.set,
+                plan=args.plan,
+                settings=settings,
+                payload=args.payload,
+                loaded=args.loaded or None,
+                find_signs=args.find_signs,
+                keep_anyway=args.keep_anyway,
+                checkpoint=checkpoint,
+                watch=show,
+                workers=None if args.on == Placed.on else args.workers(),
+            )
+    except KeyboardInterrupt as stop:
+        return stopped(stop, checkpoint.exists())
     calibration.save(args.out)
     FitCheckpoint(checkpoint).clear()
     console().print(calibration)
