@@ -1,10 +1,12 @@
 """Speed-up from one worker to two, the cost of a task, and what 1,000 robots would take.
 
 Work: `close` of small arms, one dataset for each unit, one thread a worker. Baseline: the same
-tasks on one worker of the same kind, in the same run. Both cores should be idle; the load of the
-machine before the run is printed beside the figures. The projection takes the measured seconds of a
+tasks on one worker of the same kind, in the same run. Both cores should be idle; whether they were
+is measured: loops of plain Python, which share nothing, in one process and in two, before and after
+each kind of worker. Where two of them are not nearly twice as fast, the machine had no second core
+to give, and the speed-up says nothing about workers. The projection takes the measured seconds of a
 run, the measured cost of handing out a task and the bytes that machines without a shared file
-system would fetch; a formula states it, and a simulation of the queue checks it.
+system would fetch; a formula states what it takes at most, and a simulation of the queue checks it.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 import heapq
 import json
 import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -43,6 +46,8 @@ SETTINGS = CloseSettings(
     physics_step=0.005,
     trainer_settings={"horizons": [0.3], "iterations": 5, "samples": 200},
 )
+LOOP = "for _ in range(60_000_000): pass"
+"""Some seconds of plain Python."""
 EMPTY = 50
 """Tasks without work by which the cost of a task is measured."""
 CLUSTERS = (1, 10, 100, 1000)
@@ -55,6 +60,8 @@ class Options:
 
     units: int = 6
     """Datasets that are closed."""
+    times: int = 2
+    """How often each is measured; the shortest counts, as it was disturbed least."""
     robots: int = 1000
     """Units of the projection."""
     bandwidth: float = 1.0
@@ -82,13 +89,29 @@ def datasets(folder: Path, units: int) -> list[Path]:
     return found
 
 
-def closed(paths: list[Path], out: Path, workers: Workers) -> float:
+def closed(paths: list[Path], out: Path, workers: Workers, times: int) -> float:
     """Seconds that workers take; one of them alone, and warm, before the clock starts."""
     close_fleet(paths[:1], out / "warm", settings=SETTINGS, workers=workers, lock=LOCKED)
-    began = time.perf_counter()
-    fleet = close_fleet(paths, out / "fleet", settings=SETTINGS, workers=workers, lock=LOCKED)
-    assert not fleet.failed, fleet.failed
-    return time.perf_counter() - began
+    found = []
+    for k in range(times):
+        began = time.perf_counter()
+        fleet = close_fleet(paths, out / str(k), settings=SETTINGS, workers=workers, lock=LOCKED)
+        found.append(time.perf_counter() - began)
+        assert not fleet.failed, fleet.failed
+    return min(found)
+
+
+def plain_loops() -> float:
+    """Speed-up of two processes that share nothing: all that the machine has to give."""
+
+    def seconds(at_once: int) -> float:
+        began = time.perf_counter()
+        for _ in range(2 // at_once):
+            started = [subprocess.Popen([sys.executable, "-c", LOOP]) for _ in range(at_once)]
+            assert [process.wait() for process in started] == [0] * at_once
+        return time.perf_counter() - began
+
+    return seconds(1) / seconds(2)
 
 
 def nothing(asked: dict[str, Any], files: dict[str, Path], out: Path, watch: Watch) -> None:
@@ -97,7 +120,7 @@ def nothing(asked: dict[str, Any], files: dict[str, Path], out: Path, watch: Wat
 
 
 def cost(folder: Path, workers: Workers) -> float:
-    """Seconds of a task that does nothing; those of many, less those of one."""
+    """Seconds of a task that does nothing; those of many, less those of one, both warm."""
 
     def seconds(count: int, name: str) -> float:
         places = [folder / f"{name}{k}.json" for k in range(count)]
@@ -106,8 +129,9 @@ def cost(folder: Path, workers: Workers) -> float:
         assert workers.run(tasks) == {}
         return time.perf_counter() - began
 
-    first = seconds(1, "first")
-    return max(0.0, seconds(1 + EMPTY, "many") - first) / EMPTY
+    seconds(1, "cold")
+    one = seconds(1, "one")
+    return max(0.0, seconds(1 + EMPTY, "many") - one) / EMPTY
 
 
 def task_seconds(paths: list[Path], out: Path) -> list[float]:
@@ -137,10 +161,14 @@ def simulated(times: np.ndarray, workers: int, dispatch: float, fetch: float) ->
 
 
 def stated(times: np.ndarray, workers: int, dispatch: float, fetch: float) -> float:
-    """The same by a formula: the work shared out, or whatever is done one after the other."""
-    share = len(times) / workers * (times.mean() + dispatch + fetch)
-    serial = len(times) * max(dispatch, fetch) + times.mean()
-    return max(share, serial)
+    """Seconds that it takes at most.
+
+    What is done one after the other, the work shared out, and a worker that begins the longest task
+    when all others end: until the last task begins, either all workers are busy or one is handed
+    something.
+    """
+    serial = len(times) * (dispatch + fetch)
+    return serial + times.sum() / workers + (1 - 1 / workers) * times.max()
 
 
 def projection(seconds: list[float], dispatch: float, moved: int, how: Options) -> list[dict]:
@@ -183,9 +211,16 @@ def measured(how: Options, folder: Path) -> dict[str, Any]:
         makers["ray"] = ray_of
     speed: dict[str, Any] = {}
     for name, maker in makers.items():
-        times = {n: closed(paths, folder / f"{name}{n}", maker(n)) for n in (1, 2)}
+        given = [plain_loops()]
+        times = {n: closed(paths, folder / f"{name}{n}", maker(n), how.times) for n in (1, 2)}
+        given.append(plain_loops())
         each = cost(folder / f"{name}_empty", maker(1))
-        speed[name] = {"one": times[1], "two": times[2], "speed_up": times[1] / times[2]}
+        speed[name] = {
+            "plain_loops": given,
+            "one": times[1],
+            "two": times[2],
+            "speed_up": times[1] / times[2],
+        }
         speed[name]["seconds_a_task"] = each
     alone = task_seconds(paths, folder / "alone")
     moved = bytes_of(paths[0], folder / "alone" / "unit1")
@@ -216,21 +251,35 @@ def show(found: dict[str, Any], robots: int) -> None:
     console = Console(width=120)
     console.print(f"load of the machine before the run: {found['load_before']:.1f}")
     table = Table(title=f"closing {found['units']} datasets, one thread a worker")
-    for column in ("workers are", "one, s", "two, s", "speed-up", "cost of a task, ms"):
+    for column in (
+        "workers are",
+        "one, s",
+        "two, s",
+        "speed-up",
+        "of plain loops",
+        "cost of a task, ms",
+    ):
         table.add_column(column, justify="right")
     for name, row in found["speed"].items():
         numbers = f"{row['one']:.1f}", f"{row['two']:.1f}", f"{row['speed_up']:.2f}"
-        table.add_row(name, *numbers, f"{1e3 * row['seconds_a_task']:.0f}")
+        loops = " and ".join(f"{given:.2f}" for given in row["plain_loops"])
+        table.add_row(name, *numbers, loops, f"{1e3 * row['seconds_a_task']:.0f}")
     console.print(table)
     kilobytes = ", ".join(f"{k} {v / 1e3:.0f} kB" for k, v in found["bytes"].items())
     console.print(f"moved for a unit where no file system is shared: {kilobytes}")
-    table = Table(title=f"projection: {robots} robots, hours")
-    for column in ("workers", "file system", "stated", "simulated queue", "stated is off by"):
+    table = Table(title=f"projection: {robots} robots, minutes")
+    for column in (
+        "workers",
+        "file system",
+        "stated, at most",
+        "simulated queue",
+        "stated is off by",
+    ):
         table.add_column(column, justify="right")
     for row in found["projection"]:
         where = "shared" if row["shared"] else "not shared"
-        hours = f"{row['stated'] / 3600:.3f}", f"{row['simulated'] / 3600:.3f}"
-        table.add_row(str(row["workers"]), where, *hours, f"{row['off']:+.1%}")
+        minutes = f"{row['stated'] / 60:.2f}", f"{row['simulated'] / 60:.2f}"
+        table.add_row(str(row["workers"]), where, *minutes, f"{row['off']:+.1%}")
     console.print(table)
 
 
