@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
 from counting_tasks import task, tasks
-from gapless.errors import DataError, NameMismatchError, TaskError, WorkerError
+from gapless.errors import DataError, MissingExtraError, NameMismatchError, TaskError, WorkerError
 from gapless.progress import Progress
 from gapless.scale import workers_on
 from gapless.scale.local_processes import LocalProcesses
@@ -87,3 +88,13 @@ def test_what_is_not_understood(tmp_path: Path) -> None:
             workers_on(place)
     with pytest.raises(DataError, match="no plain JSON"):
         task("a", tmp_path, about={1, 2})
+
+
+def test_without_ray_it_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before anything is made."""
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(MissingExtraError, match=r"--on ray.*gapless\[scale\]"):
+        workers_on("ray").run(tasks(tmp_path / "out", "a"))
+    assert list(tmp_path.iterdir()) == []
