@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 class Identify(Learning, Placed):
     """Fit a simulator's parameters to recordings, with intervals; other motions decide.
 
-    With --on, units of a fleet are tasks, and where motions choose in turn what each chooses for;
-    of a ladder (--set auto), rung by rung.
+    With --on, units of a fleet are tasks, and where motions choose in turn what each chooses for.
     """
 
     out: Path
