@@ -2,9 +2,9 @@
 
 The robot is a plain MuJoCo model stepped here, not one of our worlds: voltage-driven motors that
 count from wrong zeros, friction that grows with the load, a heavier trunk, a delay. Its owner's
-MJCF has none of that. Each log is at another gain. It is imported by a mapping and closed as a user
-would, with three motions to learn from; the other four are only reported, beside what the owner's
-model becomes with the true masses, gains, zeros, delay and rotors.
+MJCF has none of that. Each log is at another gain. They are imported by a mapping and identified
+as `gapless close` does, from three motions; the other three are only reported, beside what the
+owner's model becomes with the true masses, gains, zeros, delay and rotors. Stopped, it goes on.
 
     python benchmarks/servo_humanoid.py --seed 1 --out out/servos
 """
@@ -22,12 +22,13 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from gapless import Dataset, MujocoWorld, Robot, close
+from gapless import Dataset, MujocoWorld, Robot, identify
 from gapless.artifact import write_json
 from gapless.cli.main import main as gapless
-from gapless.closing import CloseSettings
+from gapless.identification import IdentifySettings
 from gapless.measurement.judge import replay_error
 from gapless.parameters import apply, parameters_of
+from gapless.recordings.splitting import split_recordings
 from gapless.worlds.effects import Effects
 
 RATE, SECONDS = 100, 12.0
@@ -268,18 +269,26 @@ def main() -> None:
         gapless(["import", "generic", logs, *where, *mapped])
     robot, data = Robot.load(folder / "robot.xml"), Dataset.open(folder / "data")
     begun = time.process_time()
-    run = close(data, robot, folder / "run", settings=CloseSettings(learn=LEARN))
-    worlds = {**run.worlds(), "true figures": truth.told(robot)}
-    clips = {clip.name: clip for clip in data}
-    shown = Table("motion", *worlds, title="replay error over 0.5 s, mrad; * taught or chose")
-    found = {
-        name: {w: 1e3 * replay_error([clip], world, 0.5, 24) for w, world in worlds.items()}
-        for name, clip in clips.items()
-    }
-    for name, errors in found.items():
-        shown.add_row(name + "*" * (name in LEARN), *(f"{e:.2f}" for e in errors.values()))
+    found = identify(
+        split_recordings(data, learn=LEARN),
+        robot,
+        "auto",
+        settings=IdentifySettings(horizon=0.5, physics_step=0.004),
+        checkpoint=folder / ".progress",
+    )
     seconds = time.process_time() - begun
-    write_json(folder / "servo_humanoid.json", {"errors": found, "processor_seconds": seconds})
+    Console(width=140).print(found)
+    worlds = {"raw": MujocoWorld(robot, RATE), "identified": found.world(robot, RATE)}
+    worlds["true figures"] = truth.told(robot)
+    errors = {
+        clip.name: {w: 1e3 * replay_error([clip], world, 0.5, 24) for w, world in worlds.items()}
+        for clip in data
+    }
+    shown = Table("motion", *worlds, title="replay error over 0.5 s, mrad; * taught and chose")
+    for name, row in errors.items():
+        shown.add_row(name + "*" * (name in LEARN), *(f"{e:.2f}" for e in row.values()))
+    facts = {"errors_mrad": errors, "processor_seconds": seconds, "ladder": found.ladder}
+    write_json(folder / "servo_humanoid.json", facts)
     Console(width=120).print(shown)
 
 

@@ -96,7 +96,7 @@ def fit_rung(
         stage=f"{rung.name}, from the model" if anew else rung.name,
         quick_start=values is None,
         start=values,
-        known=None if values is None else known or None,
+        known=None if values is None and not unseen else known or None,
         worth=0.0 if unseen else WORTH,
         unseen=unseen,
     )
