@@ -127,11 +127,12 @@ def test_what_cannot_be_flown_is_refused(policy: Policy) -> None:
 def test_a_run_that_left_no_recording_is_still_told(policy: Policy, tmp_path: Path) -> None:
     """A robot that is damped at once: why must not be hidden, and the same can be typed again."""
     settings = DeploySettings(plan=PLAN, seconds=0.1, options=HUNG)
+    (tmp_path / "data").mkdir()
     for _ in range(2):
         flown = deploy([policy], Robot.load("go2"), settings, tmp_path / "data")
         assert flown.recorded is None and flown.report.steps == 5
         assert any("fewer than 10 control steps" in line for line in flown.lines())
-    assert not list(tmp_path.glob("data*"))
+    assert not list(tmp_path.glob("data.*")) and not list((tmp_path / "data").iterdir())
 
 
 def test_known_loads_are_carried_and_recorded(policy: Policy, tmp_path: Path) -> None:
@@ -147,4 +148,4 @@ def test_known_loads_are_carried_and_recorded(policy: Policy, tmp_path: Path) ->
     with pytest.raises(NameMismatchError, match="wing"):
         deploy([policy], go2, replace(settings, payloads={"wing": Payload(1.0)}))
     with pytest.raises(DataError, match="which arms were weighed"):
-        deploy([policy], go2, replace(settings, weighed=tmp_path / "data"))
+        deploy([policy], go2, replace(settings, weighed=(tmp_path / "data",)))

@@ -43,8 +43,8 @@ class Deploy:
     """udp://HOST:PORT to listen on for JSON such as {"stage": "walk", "velocity": [0.5, 0, 0]}."""
     adapt: tuple[str, ...] = ()
     """Hands (links), or files of arms, whose load is found and made up for in flight."""
-    weighed: Path | None = None
-    """Recordings of those arms without a load and with known ones: how strong their motors are."""
+    weighed: tuple[Path, ...] = ()
+    """Datasets of those arms without a load and with known ones: how strong their motors are."""
     payload: tuple[str, ...] = ()
     """LINK=KG that is known to be carried, or LINK=KG@X,Y,Z: recordings say so, a world does so."""
     motion: Path | None = None

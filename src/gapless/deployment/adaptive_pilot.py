@@ -85,7 +85,7 @@ def adaptations_for(
     robot: Robot,
     joints: JointLimits,
     rate: float,
-    weighed: str | Path | None = None,
+    weighed: Sequence[str | Path] = (),
 ) -> list[PayloadAdaptation]:
     """An adaptation for each arm.
 
@@ -95,13 +95,14 @@ def adaptations_for(
         robot: whose arms they are.
         joints: limits, in the order of the link.
         rate: control steps per second.
-        weighed: dataset of the arms without a load and with known ones; see `weighed_arm`.
+        weighed: datasets of the arms without a load and with known ones; see `weighed_arm`.
     """
     arms = [ArmModel.read(n) if n.endswith(".json") else ArmModel.of(robot, n) for n in names]
-    if arms and weighed is not None:
+    if arms and weighed:
         from gapless.recordings.dataset import Dataset
 
-        arms = [weighed_arm(arm, Dataset.open(weighed)) for arm in arms]
+        clips = [clip for path in weighed for clip in Dataset.open(path)]
+        arms = [weighed_arm(arm, clips) for arm in arms]
     driven: set[str] = set()
     for arm in arms:
         way = {link.joint for link in arm.links if link.joint}

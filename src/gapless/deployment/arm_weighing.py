@@ -17,6 +17,8 @@ from gapless.recordings.recording import Recording
 
 LEAST_KG, SETTLES = 0.2, 0.5
 """kg by which loads must differ; s at the start of a recording that are left out."""
+LEAST_SHARE = 0.01
+"""Of the largest torque in the arm: nearer than that no joint is known, however still it is."""
 SLIDES = 0.1
 """rad/s at which dry friction shows most of itself."""
 LIKELY, ALIKE = 0.2, 0.5
@@ -43,8 +45,8 @@ def weighed_arm(arm: ArmModel, recordings: Iterable[Recording]) -> ArmModel:
         )
     features = np.concatenate([part[1] for part in parts])
     told = np.concatenate([part[2] for part in parts])
-    alike = ALIKE * parts[0][3]
-    found = [_fit(features[:, k], told[:, k], alike) for k in range(len(arm.joints))]
+    least, alike = LEAST_SHARE * np.abs(features[:, :, 0]).max(), ALIKE * parts[0][3]
+    found = [_fit(features[:, k], told[:, k], least, alike) for k in range(len(arm.joints))]
     return arm.with_strength(np.array(found))
 
 
@@ -81,10 +83,10 @@ def _features(arm: ArmModel, recording: Recording, kg: float, t: int, dq: np.nda
     )
 
 
-def _fit(features: np.ndarray, told: np.ndarray, alike: float) -> float:
+def _fit(features: np.ndarray, told: np.ndarray, least: float, alike: float) -> float:
     """Strength of a joint; one that hardly shows its load is believed to be as told."""
     found = np.linalg.lstsq(features, told, rcond=None)[0]
-    spread = float(np.std(told - features @ found)) * np.sqrt(alike)
+    spread = max(float(np.std(told - features @ found)), least) * np.sqrt(alike)
     prior = np.zeros(features.shape[1])
     prior[0] = spread / LIKELY
     found = np.linalg.lstsq(np.vstack([features, prior]), np.append(told, prior[0]), rcond=None)[0]

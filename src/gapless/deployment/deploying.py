@@ -55,7 +55,7 @@ class DeploySettings:
         unit: name of the individual robot, for the recordings.
         adapt: hands, or files of arms, whose load and whose joints' lacking torques are found while
             it flies, and made up for by moving their targets; not in a dry run.
-        weighed: dataset of these arms without a load and with known ones, which says how strong
+        weighed: datasets of these arms without a load and with known ones, which say how strong
             their motors really are; see `arm_weighing`.
         payloads: link -> load that is known: recordings state it, and a world carries it. Empty
             says nothing about loads.
@@ -71,7 +71,7 @@ class DeploySettings:
     core: int | None = None
     unit: str | None = None
     adapt: tuple[str, ...] = ()
-    weighed: Path | None = None
+    weighed: tuple[Path, ...] = ()
     payloads: Mapping[str, Payload] = field(default_factory=dict)
 
 
@@ -105,7 +105,7 @@ def deploy(
         raise DataError("nobody would ask for anything: give a plan, seconds, or an operator")
     if not policies:
         raise DataError("which policy? give one that walks, one that follows a motion, or both")
-    if told.weighed is not None and not told.adapt:
+    if told.weighed and not told.adapt:
         raise DataError("which arms were weighed? name their hands: adapt (--adapt HAND)")
     for name in told.payloads:
         robot.check_link(name)
@@ -126,7 +126,8 @@ def deploy(
         board = FlightBoard(pilot, adaptive=adaptive)
         recorder = _recorder(record, link, robot, policies, told)
         report, unrecorded = _fly(link, board, limits, told, recorder, watch)
-    recorded = None if recorder is None or not recorder.out.exists() else recorder.out
+    whole = recorder is not None and not unrecorded and recorder.out.exists()
+    recorded = recorder.out if recorder is not None and whole else None
     if adaptive is not None and recorded is not None:
         adaptive.write_log(beliefs_of(recorded))
     return Deployed(
