@@ -97,7 +97,7 @@ def show(number: int, run: dict[str, Any]) -> None:
 
     print(f"flight {number}: p50 / p99 / max of a step {ms('step')} ms; ", end="")
     print(f"{run['missed']} of {run['steps']} deadlines missed; ", end="")
-    print(f"{run['damped'] or 'not damped before its end'}")
+    print("to its end" if run["ok"] else run["damped"])
     print("  " + ", ".join(f"{part} {ms(part)}" for part in PARTS[:-1]), flush=True)
 
 
