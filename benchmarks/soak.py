@@ -112,6 +112,7 @@ class Witness:
     clamped: int = 0
     _before: tuple[int, float] = field(default=(-1, 0.0))
     _old: int = 0
+    _known: bool = False
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.link, name)
@@ -127,7 +128,8 @@ class Witness:
             wrong = not np.isfinite(state.q).all() or (state.q > joints.upper + margin).any()
             leapt = self.step > 5 and now - self._before[1] > 0.5
             self._see(bool(wrong) or self._old >= STALE or leapt)
-            self._before = (state.sequence, now)
+            # The sample that the loop waited for is new to it once more, in its first step.
+            self._before, self._known = (state.sequence if self._known else -1, now), True
         self._see(self.pilot.fault == "NaN output")
         return state
 
