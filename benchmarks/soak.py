@@ -14,6 +14,7 @@ import json
 import multiprocessing
 import os
 import resource
+import sys
 import tempfile
 import time
 from collections import defaultdict
@@ -111,6 +112,7 @@ class Witness:
     clamped: int = 0
     _before: tuple[int, float] = field(default=(-1, 0.0))
     _old: int = 0
+    _known: bool = False
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.link, name)
@@ -126,7 +128,8 @@ class Witness:
             wrong = not np.isfinite(state.q).all() or (state.q > joints.upper + margin).any()
             leapt = self.step > 5 and now - self._before[1] > 0.5
             self._see(bool(wrong) or self._old >= STALE or leapt)
-            self._before = (state.sequence, now)
+            # The sample that the loop waited for is new to it once more, in its first step.
+            self._before, self._known = (state.sequence if self._known else -1, now), True
         self._see(self.pilot.fault == "NaN output")
         return state
 
@@ -206,7 +209,14 @@ def fly(robot: SoakRobot, fault: str, seed: int, folder: Path) -> dict[str, Any]
     at = int(np.random.default_rng(seed).integers(25, 60))
     with FlightRecorder(out, "go2", link.joints, RATE, link.channels, fault) as recorder:
         loop = ControlLoop(cast(RobotLink, witness), pilot, safety, recorder, clock, patience=30.0)
-        _when(loop, lambda step: _inject(robot, fault, clock, pilot) if step == at else None)
+        injected: list[int] = []
+
+        def act(step: int) -> None:
+            if step >= at and not injected and safety.damped is None:
+                injected.append(step)
+                _inject(robot, fault, clock, pilot)
+
+        _when(loop, act)
         with soft_realtime():
             report = loop.run(at + 150)
     damped = report.damped
@@ -216,10 +226,11 @@ def fly(robot: SoakRobot, fault: str, seed: int, folder: Path) -> dict[str, Any]
     bad = sum(clip.provenance["rows_damaged"] for clip in Dataset.open(out))
     return {
         "fault": fault,
-        "check": "" if damped is None else damped.check,
+        "injected": bool(injected),
+        "said": "nothing" if damped is None else str(damped),
         "ticks": late,
         "right": damped is not None and damped.check == CHECKS[fault] and late is not None,
-        "recorded": rows > at - 15 and not bad and not recorder.lost,
+        "recorded": rows > min(at, report.steps) - 15 and not bad and not recorder.lost,
         "work_p99_ms": 1000 * report.timings["step"]["p99"],
     }
 
@@ -271,6 +282,8 @@ def soak(link: str, seconds: float, domain: int) -> dict[str, Any]:
             flown.append(fly(robot, list(CHECKS)[seed % len(CHECKS)], seed, Path(folder)))
             memory.append(_resident())
             seed += 1
+            if not (flown[-1]["right"] and flown[-1]["recorded"]):
+                print(f"{link}, flight {seed}: {flown[-1]}", file=sys.stderr, flush=True)
         robot.restart()
         with suppress(OSError):
             robot.told.send("end")
@@ -282,6 +295,7 @@ def soak(link: str, seconds: float, domain: int) -> dict[str, Any]:
         "seconds": seconds,
         "flights": len(flown),
         "rows": _rows(flown),
+        "damped_before_the_fault": [f["said"] for f in flown if not f["injected"]],
         "commands_heard": robot.heard,
         "commands_beyond_limits": robot.beyond,
         "memory_mb": memory[-1],
@@ -292,9 +306,9 @@ def soak(link: str, seconds: float, domain: int) -> dict[str, Any]:
 
 
 def _rows(flown: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One row a fault."""
+    """One row a fault; a flight that was damped before its fault came says nothing about it."""
     groups: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for flight in flown:
+    for flight in (f for f in flown if f["injected"]):
         groups[flight["fault"]].append(flight)
     return [
         {
@@ -302,7 +316,7 @@ def _rows(flown: list[dict[str, Any]]) -> list[dict[str, Any]]:
             "check": CHECKS[fault],
             "times": len(own),
             "answered": sum(f["right"] for f in own),
-            "answered_otherwise": ", ".join(sorted({f["check"] for f in own if not f["right"]})),
+            "answered_otherwise": "; ".join(f["said"] for f in own if not f["right"]),
             "worst_ticks": max((f["ticks"] for f in own if f["ticks"] is not None), default=None),
         }
         for fault, own in groups.items()
@@ -323,6 +337,8 @@ def show(found: dict[str, Any]) -> None:
     print(f"  {found['commands_beyond_limits']} of them beyond limits; memory grew by ", end="")
     print(f"{found['memory_grown_mb_in_second_half']:.1f} MB in the second half; ", end="")
     print(f"{found['recordings_whole']} recordings whole; p99 {found['work_p99_ms']:.2f} ms")
+    before = found["damped_before_the_fault"]
+    print(f"  {len(before)} flights were damped before their fault came: {'; '.join(before)}")
     print("| fault | check that must answer | times | answered | or by | worst ticks |")
     print("|---|---|---|---|---|---|")
     for row in found["rows"]:

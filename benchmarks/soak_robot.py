@@ -20,36 +20,62 @@ from gapless.deployment.packets import STATE, Packet
 from gapless.deployment.robot_link import JointCommand, LinkState
 from gapless.deployment.safety_limits import SafetyLimits
 from gapless.deployment.simulated_robot import SimulatedUnitree
+from gapless.deployment.soft_realtime import soft_realtime
 from gapless.deployment.state_values import state_row
 from gapless.robots import Robot
 from gapless.worlds import MujocoWorld, World
 
 RATE, PATIENCE, LATE, BEYOND = 100, 0.3, 0.5, 3.0
 """States per second; s of its watchdog; s that late states are late; rad of an excursion."""
+PILOT_RATE, SLACK = 50, 0.1
+"""Commands per second; s by which a state may be older than the command that it led to."""
 
 
 class Judge:
-    """Counts commands, and those that no limit allows."""
+    """Counts commands, and those that no limit allows: of targets, their speed, and torques.
+
+    The pilot judged by a sample that was a little older: what a joint moves in SLACK s is allowed.
+    """
 
     def __init__(self, body: WatchedBody, limits: SafetyLimits) -> None:
         self._joints = limits.joints.in_order(body.link.joints)
+        self._body = body
         self._hear, body.hear = body.hear, self.hear  # type: ignore[method-assign]
+        self._before: tuple[JointCommand, float] | None = None
         self.heard = self.beyond = 0
 
     def hear(self, command: JointCommand, now: float) -> None:
         """Judge it, and hand it on."""
         self.heard += 1
-        self.beyond += not self._allowed(command)
+        self.beyond += not self._allowed(command, now)
+        self._before = (command, now)
         self._hear(command, now)
 
-    def _allowed(self, command: JointCommand) -> bool:
+    def _allowed(self, command: JointCommand, now: float) -> bool:
         own, near = self._joints, 1e-5
         driven = command.kp > 0
         within = (command.q >= own.lower - near) & (command.q <= own.upper + near)
         parts = (command.q, command.dq, command.kp, command.kd, command.tau)
-        finite = all(np.isfinite(part).all() for part in parts)
-        fast = np.abs(command.dq) > own.velocity + near
-        return finite and bool((within | ~driven).all()) and not fast.any()
+        if not all(np.isfinite(part).all() for part in parts):
+            return False
+        fast = (np.abs(command.dq) > own.velocity + near) | self._leaps(command, now)
+        return not (driven & (~within | fast | self._pushes(command))).any()
+
+    def _leaps(self, command: JointCommand, now: float) -> np.ndarray:
+        """Targets that go further than their rate allows in the time since the command before."""
+        if self._before is None:
+            return np.zeros(len(command.q), bool)
+        before, then = self._before
+        way = self._joints.rate * (now - then + 2 / PILOT_RATE)
+        return (before.kp > 0) & (np.abs(command.q - before.q) > way)
+
+    def _pushes(self, command: JointCommand) -> np.ndarray:
+        """Joints that are driven with more than their torque; braking may be as hard as it is."""
+        state, most = self._body.link.read(), self._joints.torque
+        drive = command.kp * (command.q - state.q) + command.tau
+        torque = drive + command.kd * (command.dq - state.dq)
+        slack = 0.1 * most + (SLACK * command.kp + command.kd) * np.abs(state.dq)
+        return (drive * torque > 0) & (np.abs(torque) > most + slack)
 
 
 class FaultyDatagrams(DatagramRobot):
@@ -140,5 +166,6 @@ def live(link: str, place: int, told: Connection) -> None:
             faulty.fault = asked if asked not in ("restart", "end") else ""
         return asked == "end"
 
-    robot.run(over)
+    with soft_realtime():  # as `gapless deploy --simulate` does
+        robot.run(over)
     told.send((judge.heard, judge.beyond, time.monotonic()))

@@ -148,3 +148,18 @@ def test_hands_of_another_robot_are_refused(
         deploy([policy], arm, DeploySettings(plan=PLAN, adapt=(hand(arm), hand(arm))))
     assert main(["deploy", "--simulate", "go2", "--adapt", "hand"]) == 2
     assert "--simulate is the robot" in capsys.readouterr().err
+
+
+def test_an_arm_is_weighed_by_flights(arm: Robot, policy: Policy, tmp_path: Path) -> None:
+    """One with an empty hand, one with a known load: motors that are as told are found to be."""
+    for name, kg in (("empty", 0.0), ("loaded", 0.25)):
+        told = DeploySettings(plan=PLAN, payloads={hand(arm): Payload(kg)})
+        assert deploy([policy], arm, told, tmp_path / name).ok
+    limits = SafetyLimits.of_robot(arm, ("torque",), 50).joints
+    both = (tmp_path / "empty", tmp_path / "loaded")
+    (found,) = adaptations_for([hand(arm)], arm, limits, 50, both)
+    np.testing.assert_allclose(found.arm.strength, 1.0, atol=0.1)
+    told = DeploySettings(plan=PLAN, adapt=(hand(arm),), weighed=both)
+    assert deploy([policy], arm, told).ok
+    with pytest.raises(DataError, match="hardly differs"):
+        adaptations_for([hand(arm)], arm, limits, 50, both[:1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from gapless.deployment.safety_file import read_safety
 from gapless.errors import DataError, GaplessError, NameMismatchError, SafetyError
 from gapless.policies import Policy
 from gapless.recordings.dataset import Dataset
-from gapless.robots import Robot
+from gapless.robots import Payload, Robot
 from gapless.worlds import MujocoWorld
 from still_policy import write_policy
 
@@ -86,7 +87,7 @@ def test_a_dry_run_sends_nothing_and_records_nothing(policy: Policy, tmp_path: P
     living.start()
     file = tmp_path / "safety.toml"
     settings = DeploySettings(
-        f"udp://127.0.0.1:{robot.address[1]}", safety=file, seconds=0.5, patience=30.0
+        f"udp://127.0.0.1:{robot.address[1]}", safety=file, seconds=3.0, patience=30.0
     )
     try:
         with pytest.raises(SafetyError, match="was written"):
@@ -121,3 +122,30 @@ def test_what_cannot_be_flown_is_refused(policy: Policy) -> None:
         from gapless.cli.deploy_command import run
 
         run([])
+
+
+def test_a_run_that_left_no_recording_is_still_told(policy: Policy, tmp_path: Path) -> None:
+    """A robot that is damped at once: why must not be hidden, and the same can be typed again."""
+    settings = DeploySettings(plan=PLAN, seconds=0.1, options=HUNG)
+    (tmp_path / "data").mkdir()
+    for _ in range(2):
+        flown = deploy([policy], Robot.load("go2"), settings, tmp_path / "data")
+        assert flown.recorded is None and flown.report.steps == 5
+        assert any("fewer than 10 control steps" in line for line in flown.lines())
+    assert not list(tmp_path.glob("data.*")) and not list((tmp_path / "data").iterdir())
+
+
+def test_known_loads_are_carried_and_recorded(policy: Policy, tmp_path: Path) -> None:
+    """A world carries them; recordings say so. Links that are none are refused."""
+    go2 = Robot.load("go2")
+    loads = {go2.root: Payload(2.0)}
+    settings = DeploySettings(plan=PLAN, options=HUNG, payloads=loads)
+    deploy([policy], go2, settings, tmp_path / "data")
+    deploy([policy], go2, replace(settings, payloads={}), tmp_path / "bare")
+    loaded, bare = (next(iter(Dataset.open(tmp_path / name))) for name in ("data", "bare"))
+    assert loaded.conditions.payloads == loads and bare.conditions.payloads is None
+    assert np.abs(loaded.q[:20] - bare.q[:20]).max() > 1e-3
+    with pytest.raises(NameMismatchError, match="wing"):
+        deploy([policy], go2, replace(settings, payloads={"wing": Payload(1.0)}))
+    with pytest.raises(DataError, match="which arms were weighed"):
+        deploy([policy], go2, replace(settings, weighed=(tmp_path / "data",)))

@@ -15,7 +15,7 @@ from unitree_process import robot_process, wait_for
 
 from gapless.deployment.control_loop import ControlLoop
 from gapless.deployment.flight_recorder import FlightRecorder
-from gapless.deployment.links.unitree_dds import LOOPBACK
+from gapless.deployment.links.unitree_dds import LOOPBACK, UnitreePort
 from gapless.deployment.links.unitree_link import TICKS, UnitreeLink
 from gapless.deployment.links.unitree_messages import (
     blank_message,
@@ -269,3 +269,28 @@ def test_a_tick_that_does_not_rise_is_no_new_sample() -> None:
         link.read()
     with pytest.raises(DataError, match="this robot has 29"):
         link.write(arm_command())
+
+
+def test_states_of_the_vendors_simulators_are_taken() -> None:
+    """They leave checksum and tick at zero; a robot that sealed once must do it always."""
+    link, port = link_to("g1"), _Port()
+    real = link._port
+    kind = "unitree_hg.msg.dds_.LowState_"
+    bare, torn = blank_message(kind), blank_message(kind)
+    bare.motor_state[0].q, torn.crc = 0.5, 7
+    assert real._is_whole(bare) and not real._is_whole(torn)
+    assert real._is_whole(seal(kind, blank_message(kind))) and not real._is_whole(bare)
+    real.close()
+    link._port = port  # type: ignore[assignment]
+    port.waiting = [bare, bare]
+    first, second = link.read(), link.read()
+    assert first is not None and second is not None
+    assert (first.sequence, second.sequence) == (1, 2) and second.stamp > first.stamp
+    assert link.read() is second
+
+
+def test_commands_without_a_checksum_are_not_taken() -> None:
+    """Whoever they come from."""
+    port = UnitreePort("unitree_hg", DOMAIN["g1"], robot_side=True)
+    assert not port._is_whole(blank_message("unitree_hg.msg.dds_.LowCmd_"))
+    port.close()

@@ -129,6 +129,8 @@ ONLY_PARSED = {
     "gapless deploy --simulate": "lives until it is stopped; tests/deployment runs one",
     "gapless deploy walk.onnx kick.toml": "needs a robot; tests/deployment/test_unitree_flight.py",
     "gapless deploy walk.onnx --robot g1 --link unitree": "the same",
+    "gapless deploy walk.onnx --weighed": "needs both recordings; "
+    "tests/deployment/test_adaptive_flight.py",
     "gapless view": "serves until it is stopped; tests/browser opens it",
 }
 """Beginning of a command that is not run -> why."""

@@ -317,6 +317,30 @@ def test_a_robot_beside_its_feet_may_have_fallen(cleated: Robot) -> None:
     assert estimate_of(posed(cleated, lean[:100]), cleated).unbalanced(50.0) is None
 
 
+def stepping(standing: np.ndarray, lean: float = 0.0) -> BaseEstimate:
+    """A robot that is beside its feet all the time; they stand as told."""
+    count = len(standing)
+    quat = np.tile([np.cos(lean / 2), 0.0, np.sin(lean / 2), 0.0], (count, 1))
+    nothing = np.zeros((count, 3))
+    return BaseEstimate(
+        *(nothing, quat, nothing, nothing, ("left", "right"), standing),
+        *(np.zeros(count), np.zeros(count), np.full(count, 0.05), "imu"),
+    )
+
+
+def test_a_robot_that_steps_has_not_fallen() -> None:
+    """The foot that comes down catches it; one that lies and kicks, or stops stepping, fell."""
+    left = np.arange(200) // 20 % 2 == 0
+    walk = np.column_stack([left, ~left])
+    assert stepping(walk).unbalanced(50.0) is None
+    walk[120:] = [True, False]
+    found = stepping(walk).unbalanced(50.0)
+    assert found is not None and found == pytest.approx((2.42, 4.0), abs=0.05)
+    assert stepping(np.column_stack([left, ~left]), lean=1.3).unbalanced(50.0) == (0.0, 4.0)
+    flicker = np.column_stack([np.ones(200, bool), np.arange(200) % 4 != 0])
+    assert stepping(flicker).unbalanced(50.0) == (0.0, 4.0)
+
+
 def test_feet_stand_by_the_zeros_that_a_world_knows(cleated: Robot) -> None:
     """Encoders off by a degree or two: replays and fits put the true angles on the floor."""
     weak = cleated.with_joints(kp=np.full(4, 20.0), kd=np.full(4, 1.0))  # the floor levels its feet

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
+from gapless.cli.load_option import read_load
 from gapless.cli.terminal import check_outputs, console, parse, save_json
 from gapless.errors import GaplessError
 
@@ -42,6 +43,10 @@ class Deploy:
     """udp://HOST:PORT to listen on for JSON such as {"stage": "walk", "velocity": [0.5, 0, 0]}."""
     adapt: tuple[str, ...] = ()
     """Hands (links), or files of arms, whose load is found and made up for in flight."""
+    weighed: tuple[Path, ...] = ()
+    """Datasets of those arms without a load and with known ones: how strong their motors are."""
+    payload: tuple[str, ...] = ()
+    """LINK=KG that is known to be carried, or LINK=KG@X,Y,Z: recordings say so, a world does so."""
     motion: Path | None = None
     """What the tracker follows: it is entered only near the first frame."""
     seconds: float | None = None
@@ -128,6 +133,8 @@ def _settings(args: Deploy):  # noqa: ANN202 (loaded late)
         core=args.core,
         unit=args.unit,
         adapt=args.adapt,
+        weighed=args.weighed,
+        payloads=dict(read_load(text) for text in args.payload),
     )
 
 
@@ -155,20 +162,20 @@ def _simulate(args: Deploy) -> int:
     from gapless.deployment.soft_realtime import soft_realtime
     from gapless.deployment.stop_signals import stopping_on_signals
 
-    if args.policies or args.arm or args.record or args.adapt:
+    if args.policies or args.arm or args.record or args.adapt or args.weighed or args.payload:
         raise GaplessError("--simulate is the robot: policies are deployed by another process")
     given = {"hang": args.hang, "patience": args.patience, "domain": args.domain}
     given |= {"interface": args.interface or None, "link": args.link}
     told = SimulatedSettings(args.world, **{k: v for k, v in given.items() if v is not None})
     out, asked = console(stderr=True), []
-    robot = simulated_robot(args.simulate or "", told)
-    out.print(f"{args.simulate} ({args.world}) hangs, damped, on {told.link}; Ctrl-C ends it")
-
-    def over() -> bool:
-        lived = args.seconds is not None and robot.body.link.read().stamp >= args.seconds
-        return bool(asked) or lived
-
     with stopping_on_signals(asked.append), soft_realtime(args.core):
+        robot = simulated_robot(args.simulate or "", told)
+        out.print(f"{args.simulate} ({args.world}) hangs, damped, on {told.link}; Ctrl-C ends it")
+
+        def over() -> bool:
+            lived = args.seconds is not None and robot.body.link.read().stamp >= args.seconds
+            return bool(asked) or lived
+
         found = simulate(robot, over, lambda text: out.print(f"robot: {text}"))
     save_json(args.json, found)
     return 0

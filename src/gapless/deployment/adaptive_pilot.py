@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gapless.artifact import write_json
 from gapless.deployment.arm_model import ArmModel
+from gapless.deployment.arm_weighing import weighed_arm
 from gapless.deployment.payload_adaptation import PayloadAdaptation
 from gapless.deployment.pilot import Pilot
 from gapless.deployment.robot_link import JointCommand, LinkState
@@ -80,7 +81,11 @@ class AdaptivePilot:
 
 
 def adaptations_for(
-    names: Sequence[str], robot: Robot, joints: JointLimits, rate: float
+    names: Sequence[str],
+    robot: Robot,
+    joints: JointLimits,
+    rate: float,
+    weighed: Sequence[str | Path] = (),
 ) -> list[PayloadAdaptation]:
     """An adaptation for each arm.
 
@@ -90,8 +95,14 @@ def adaptations_for(
         robot: whose arms they are.
         joints: limits, in the order of the link.
         rate: control steps per second.
+        weighed: datasets of the arms without a load and with known ones; see `weighed_arm`.
     """
     arms = [ArmModel.read(n) if n.endswith(".json") else ArmModel.of(robot, n) for n in names]
+    if arms and weighed:
+        from gapless.recordings.dataset import Dataset
+
+        clips = [clip for path in weighed for clip in Dataset.open(path)]
+        arms = [weighed_arm(arm, clips) for arm in arms]
     driven: set[str] = set()
     for arm in arms:
         way = {link.joint for link in arm.links if link.joint}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,7 @@ class ArmLink:
         zero: angle at which the link is as `pos` and `quat_wxyz` say, rad.
         mass: kg; 0 for links that carry more than the arm.
         com: centre of mass in the link's frame, m.
+        strength: share of the torque that its motor is told to make which reaches the load.
     """
 
     pos: tuple[float, ...]
@@ -43,6 +44,7 @@ class ArmLink:
     zero: float
     mass: float
     com: tuple[float, ...]
+    strength: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,17 @@ class ArmModel:
         links = tuple(_link(robot, tree[row], row in alone) for row in way)
         own = tuple(link.joint for link, row in zip(links, way, strict=True) if row in alone)
         return cls(robot.name, hand, links, tuple(joint for joint in own if joint))
+
+    @property
+    def strength(self) -> np.ndarray:
+        """(A,) share of what the motors are told to make that reaches the load."""
+        return np.array([link.strength for link in self.links if link.joint in self.joints])
+
+    def with_strength(self, strength: np.ndarray) -> ArmModel:
+        """The same arm with motors that make so much, (A,), of what they are told."""
+        found = dict(zip(self.joints, np.asarray(strength).tolist(), strict=True))
+        links = (replace(x, strength=found.get(x.joint, x.strength)) for x in self.links)
+        return replace(self, links=tuple(links))
 
     def torques(
         self, angles: dict[str, float], base_quat_wxyz: np.ndarray | None = None
@@ -126,6 +139,8 @@ class ArmModel:
             if data["format"] != FORMAT:
                 raise FormatError(f"{path} is an arm of another version of gapless")
             links = tuple(ArmLink(**{k: _plain(v) for k, v in e.items()}) for e in data["links"])
+            if not all(0.1 < link.strength < 10.0 for link in links):
+                raise FormatError(f"{path}: a strength is a share of a torque, between 0.1 and 10")
             return cls(str(data["robot"]), str(data["hand"]), links, tuple(data["joints"]))
         except (KeyError, TypeError, AttributeError) as error:
             raise FormatError(f"{path} is no model of an arm: {error}") from error

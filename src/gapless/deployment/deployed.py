@@ -29,6 +29,7 @@ class Deployed:
         armed: False for a dry run: nothing was sent.
         recorded: the dataset; None where there is none.
         lost: control steps that were not recorded.
+        unrecorded: why there is no dataset although one was asked for.
         adapted: hand -> what was believed at the end to be in it, and its joints to lack.
     """
 
@@ -42,6 +43,7 @@ class Deployed:
     armed: bool
     recorded: Path | None
     lost: int = 0
+    unrecorded: str = ""
     adapted: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @property
@@ -79,6 +81,8 @@ class Deployed:
                 f"{worst:.2f} N·m off at most; {found['rollbacks']} rollbacks"
                 + (f"; see {beliefs_of(self.recorded)}" if self.recorded else "")
             )
+        if self.unrecorded:
+            yield self.unrecorded
         if self.lost:
             yield f"{self.lost} control steps were not recorded"
         if not self.armed:
@@ -92,7 +96,10 @@ class Deployed:
         return {
             "answer": self.answer,
             "ok": self.ok,
-            **{k: getattr(self, k) for k in ("robot", "link", "seconds", "armed", "lost")},
+            **{
+                k: getattr(self, k)
+                for k in ("robot", "link", "seconds", "armed", "lost", "unrecorded")
+            },
             "stages": list(self.stages),
             "refused": list(self.refused),
             "granted": list(self.granted),

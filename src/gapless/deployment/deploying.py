@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +15,9 @@ from gapless.deployment.deployed import Deployed, beliefs_of
 from gapless.deployment.dry_run_link import DryRunLink
 from gapless.deployment.flight_board import FlightBoard
 from gapless.deployment.flight_recorder import FlightRecorder
+from gapless.deployment.flight_recovery import EmptyFlightError
 from gapless.deployment.link_addresses import LinkOptions, open_link
+from gapless.deployment.links.world_link import WorldLink
 from gapless.deployment.operated_pilot import OperatedPilot
 from gapless.deployment.operators import PlanOperator, StageOperator
 from gapless.deployment.policy_stages import stages_of
@@ -29,6 +32,7 @@ from gapless.errors import DataError, SafetyError
 if TYPE_CHECKING:
     from gapless.policies import Policy
     from gapless.robots import Robot
+    from gapless.robots.payload import Payload
 
 Watcher = Callable[[FlightBoard], AbstractContextManager[object]]
 LONGEST = 24 * 3600.0
@@ -51,6 +55,10 @@ class DeploySettings:
         unit: name of the individual robot, for the recordings.
         adapt: hands, or files of arms, whose load and whose joints' lacking torques are found while
             it flies, and made up for by moving their targets; not in a dry run.
+        weighed: datasets of these arms without a load and with known ones, which say how strong
+            their motors really are; see `arm_weighing`.
+        payloads: link -> load that is known: recordings state it, and a world carries it. Empty
+            says nothing about loads.
     """
 
     link: str = "world"
@@ -63,6 +71,8 @@ class DeploySettings:
     core: int | None = None
     unit: str | None = None
     adapt: tuple[str, ...] = ()
+    weighed: tuple[Path, ...] = ()
+    payloads: Mapping[str, Payload] = field(default_factory=dict)
 
 
 def deploy(
@@ -95,24 +105,29 @@ def deploy(
         raise DataError("nobody would ask for anything: give a plan, seconds, or an operator")
     if not policies:
         raise DataError("which policy? give one that walks, one that follows a motion, or both")
+    if told.weighed and not told.adapt:
+        raise DataError("which arms were weighed? name their hands: adapt (--adapt HAND)")
+    for name in told.payloads:
+        robot.check_link(name)
     rate = policies[0].contract.rate
-    link = open_link(told.link, robot, rate, told.options)
-    try:
+    with ExitStack() as stack:
+        # First, so that the threads of the link, the recorder and the view are woken in time, too.
+        granted = stack.enter_context(soft_realtime(told.core))
+        link = stack.enter_context(closing(open_link(told.link, robot, rate, told.options)))
+        if told.payloads and isinstance(link, WorldLink):
+            link.carry(dict(told.payloads))
         limits = limits_for(link, robot, rate, told)
         armed = told.arm or not link.is_real
         own = limits.joints.in_order(link.joints)
         staged, velocity = stages_of(policies, robot, link.joints, own.damping, beginning)
         pilot = OperatedPilot(staged, [*plan, *operators], velocity)
-        found = adaptations_for(told.adapt if armed else (), robot, own, rate)
+        found = adaptations_for(told.adapt if armed else (), robot, own, rate, told.weighed)
         adaptive = AdaptivePilot(pilot, *found, targets=True) if found else None
         board = FlightBoard(pilot, adaptive=adaptive)
-        flown = _fly(
-            link, board, limits, told, _recorder(record, link, robot, policies, told), watch
-        )
-    finally:
-        link.close()
-    report, granted, recorder = flown
-    recorded = None if recorder is None or not recorder.out.exists() else recorder.out
+        recorder = _recorder(record, link, robot, policies, told)
+        report, unrecorded = _fly(link, board, limits, told, recorder, watch)
+    whole = recorder is not None and not unrecorded and recorder.out.exists()
+    recorded = recorder.out if recorder is not None and whole else None
     if adaptive is not None and recorded is not None:
         adaptive.write_log(beliefs_of(recorded))
     return Deployed(
@@ -126,6 +141,7 @@ def deploy(
         armed=armed,
         recorded=recorded,
         lost=0 if recorder is None else recorder.lost,
+        unrecorded=unrecorded,
         adapted={} if adaptive is None else adaptive.summary(),
     )
 
@@ -177,7 +193,8 @@ def _recorder(
     from gapless.recordings.conditions import Conditions
 
     names = " + ".join(policy.name for policy in policies)
-    told = Conditions(unit=settings.unit, mount=robot.mount, policy=names)
+    carried = dict(settings.payloads) or None
+    told = Conditions(unit=settings.unit, mount=robot.mount, policy=names, payloads=carried)
     facts: dict[str, object] = {"link": settings.link, "plan": settings.plan}
     facts |= {"adapt": list(settings.adapt)} if settings.adapt else {}
     motion = settings.plan or names
@@ -194,19 +211,25 @@ def _fly(
     settings: DeploySettings,
     recorder: FlightRecorder | None,
     watch: Watcher | None,
-) -> tuple[LoopReport, tuple[str, ...], FlightRecorder | None]:
+) -> tuple[LoopReport, str]:
+    """What the run was like, and why there is no dataset of it, where one was asked for."""
     pilot = board.pilot
     used = link if settings.arm or not link.is_real else DryRunLink(link)
-    safety = SafetyFilter(limits, link.joints)
-    with ExitStack() as stack:
-        # First, so that the threads of the recorder and of the view are woken in time, too.
-        granted = stack.enter_context(soft_realtime(settings.core))
+    board.loop = ControlLoop(
+        *(used, board.adaptive or pilot, SafetyFilter(limits, link.joints), board),
+        patience=settings.patience,
+    )
+    pilot.finish = board.loop.stop
+    seconds = LONGEST if settings.seconds is None else settings.seconds
+    try:
+        with ExitStack() as stack:
+            if recorder is not None:
+                board.recorder = stack.enter_context(recorder)
+            stack.enter_context(watch(board) if watch is not None else nullcontext())
+            board.loop.run(round(seconds * pilot.rate))
+    except EmptyFlightError as error:
+        # A robot that was damped at once: this must not hide why, nor be in the way of another try.
         if recorder is not None:
-            board.recorder = stack.enter_context(recorder)
-        decides = board.adaptive or pilot
-        loop = board.loop = ControlLoop(used, decides, safety, board, patience=settings.patience)
-        pilot.finish = loop.stop
-        stack.enter_context(watch(board) if watch is not None else nullcontext())
-        seconds = LONGEST if settings.seconds is None else settings.seconds
-        report = loop.run(round(seconds * pilot.rate))
-    return report, granted, recorder
+            shutil.rmtree(recorder.folder, ignore_errors=True)
+        return board.loop.report(), str(error)
+    return board.loop.report(), ""

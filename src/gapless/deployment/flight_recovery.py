@@ -37,11 +37,15 @@ IMU = {
 """Where nobody knows the base's position, its orientation is what an IMU says."""
 
 
+class EmptyFlightError(DataError):
+    """A flight in which nothing is long enough for a recording."""
+
+
 def recover_flight(folder: str | Path, out: str | Path) -> Path:
     """Make the dataset of a flight; the flight is deleted once the dataset is whole.
 
     Raises:
-        DataError: there is nothing in it that is long enough for a recording.
+        EmptyFlightError: there is nothing in it that is long enough for a recording.
     """
     from gapless.recordings.store.writer import DatasetWriter
 
@@ -56,7 +60,10 @@ def recover_flight(folder: str | Path, out: str | Path) -> Path:
             writer.append(recording)
             count += 1
         if not count:
-            raise DataError(f"{folder} has fewer than {LEAST} control steps; nothing was written")
+            raise EmptyFlightError(
+                f"{folder} has fewer than {LEAST} control steps in a row that were driven by the "
+                "same gains; nothing was written"
+            )
     shutil.rmtree(folder)
     return Path(out)
 

@@ -100,6 +100,7 @@ class PayloadAdaptation:
         limits: JointLimits | None = None,
     ) -> None:
         self.arm, self.settings, self._dt = arm, settings or AdaptationSettings(), 1.0 / rate
+        self._strength = arm.strength
         self._joints = tuple(joints)
         self._rows = np.array([self._joints.index(joint) for joint in arm.joints])
         self._most = self.settings.share * np.asarray(torque, float)[self._rows]
@@ -129,7 +130,7 @@ class PayloadAdaptation:
         rows, told = self._rows, self.settings
         angles = dict(zip(self._joints, state.q.tolist(), strict=True))
         held, self._load = self.arm.torques(angles, state.base_quat_wxyz)
-        shown = command.torque(state.q, state.dq)[rows] - held
+        shown = self._strength * command.torque(state.q, state.dq)[rows] - held
         speed, gained = state.dq[rows], (state.dq[rows] - self._speed) / self._dt
         self._speed = speed
         rough = told.noise_moving * np.abs(speed) + told.noise_accelerating * np.abs(gained)
@@ -169,7 +170,8 @@ class PayloadAdaptation:
 
     def _grown(self) -> np.ndarray:
         """(A,) torques that are added now, N·m: what is believed comes into force slowly."""
-        wanted = np.clip(self._load * self._x[0] + self._x[1:], -self._most, self._most)
+        lacking = (self._load * self._x[0] + self._x[1:]) / self._strength
+        wanted = np.clip(lacking, -self._most, self._most)
         self._added += min(self._dt / self.settings.slowest, 1.0) * (wanted - self._added)
         return self._added
 

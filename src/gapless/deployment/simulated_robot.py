@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gapless.deployment.command_watchdog import WatchedBody
-from gapless.deployment.gantry import Gantry
+from gapless.deployment.gantry import GRAVITY, Gantry
 from gapless.deployment.links.unitree_wire import MOTORS, motor_rows
 from gapless.deployment.loop_timing import Clock, MonotonicClock, step_until
 from gapless.deployment.robot_link import JointCommand, LinkState
+from gapless.robots.rotations import rotate
 
 if TYPE_CHECKING:
     from gapless.worlds.world import State, World
@@ -56,6 +57,7 @@ class SimulatedUnitree:
         self._message = blank_message(self._port.given_kind)
         self._mode_machine = mode_machine
         self._period = 1.0 / world.rate
+        self._moved = np.zeros(3)
         self.foreign = 0
 
     @property
@@ -110,9 +112,17 @@ class SimulatedUnitree:
         if state.base_quat_wxyz is not None and state.base_ang_vel_b is not None:
             imu.quaternion = state.base_quat_wxyz.tolist()
             imu.gyroscope = state.base_ang_vel_b.tolist()
+            imu.accelerometer = self._felt(state, state.base_quat_wxyz).tolist()
         else:
-            imu.quaternion = [1.0, 0.0, 0.0, 0.0]
+            imu.quaternion, imu.accelerometer = [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, GRAVITY]
         if self.family == "unitree_hg":
             message.mode_machine = self._mode_machine
         else:
             message.power_v, message.foot_force = VOLTS, [1, 1, 1, 1]
+
+    def _felt(self, state: LinkState, quat_wxyz: np.ndarray) -> np.ndarray:
+        """(3,) what an accelerometer shows, m/s²: gravity, and how the base gains speed."""
+        moved = self._moved if state.base_lin_vel_w is None else np.array(state.base_lin_vel_w)
+        gained, self._moved = (moved - self._moved) / self._period, moved
+        backwards = np.array(quat_wxyz) * (1.0, -1.0, -1.0, -1.0)
+        return rotate(backwards[None], gained + np.array([0.0, 0.0, GRAVITY]))[0]

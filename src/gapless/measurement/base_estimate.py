@@ -12,6 +12,9 @@ ASKEW = 0.03
 
 OUTSIDE, FALLS = 0.002, 1.0
 """A robot whose centre of mass is outside of its feet by this, m, for so many seconds, falls."""
+LIFTED, LIES = 0.1, 1.0
+"""s that a foot was up before it comes down in a step; rad of the base from upright that no step
+explains: there are feet that move on a robot that lies."""
 
 
 @dataclass(frozen=True)
@@ -63,11 +66,31 @@ class BaseEstimate:
         )
 
     def unbalanced(self, rate: float) -> tuple[float, float] | None:
-        """From when to when nothing holds it up, s: the first such stretch, None without one."""
-        out = np.r_[False, self.outside > OUTSIDE, False]
+        """From when to when nothing holds it up, s: the first such stretch, None without one.
+
+        A robot that steps is caught by the foot that comes down: its time begins anew.
+        """
+        beside = (self.outside > OUTSIDE) & ~self._steps(rate)
+        out = np.r_[False, beside | (self._lean > LIES), False]
         edges = np.flatnonzero(out[1:] != out[:-1]).reshape(-1, 2) / rate
         long = edges[edges[:, 1] - edges[:, 0] > FALLS]
         return (float(long[0, 0]), float(long[0, 1])) if len(long) else None
+
+    @property
+    def _lean(self) -> np.ndarray:
+        """(T,) of the base from upright, rad; 0 where nobody knows."""
+        _, x, y, _ = np.nan_to_num(self.base_quat_wxyz).T
+        return np.arccos(np.clip(1.0 - 2.0 * (x * x + y * y), -1.0, 1.0))
+
+    def _steps(self, rate: float) -> np.ndarray:
+        """(T,) True where a foot comes down that was up, while another one carried the robot."""
+        long = max(round(LIFTED * rate), 1)
+        found = np.zeros(len(self.standing), bool)
+        for t in range(long, len(found)):
+            was_up = ~self.standing[t - long : t].any(axis=0)
+            carried = self.standing[t - long : t].any(axis=1).all()
+            found[t] = carried and bool((was_up & self.standing[t]).any())
+        return found
 
 
 @dataclass(frozen=True)

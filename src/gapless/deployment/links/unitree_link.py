@@ -98,7 +98,10 @@ class UnitreeLink:
         self._port.close()
 
     def _is_new(self, tick: int) -> bool:
-        return self._state is None or 0 < (tick - self._tick) % TICKS < TICKS // 2
+        """Whether time went on; in the vendor's simulators it is always 0, and each one is new."""
+        if self._state is None or tick == self._tick == 0:
+            return True
+        return 0 < (tick - self._tick) % TICKS < TICKS // 2
 
     def _require_machine(self, message: Any) -> None:
         """Take over the modes of the robot, or refuse another robot."""
@@ -113,14 +116,18 @@ class UnitreeLink:
         self._message.mode_pr = message.mode_pr
         self._message.mode_machine = message.mode_machine
 
+    def _passed(self, message: Any, before: LinkState, now: float) -> float:
+        """s since the state before: by the robot's count, or by our clock where it does not."""
+        ticks = (message.tick - self._tick) % TICKS
+        return ticks / 1000 if ticks else now - before.received
+
     def _seen(self, message: Any) -> LinkState:
         motors, imu = [message.motor_state[row] for row in self._rows], message.imu_state
-        before = self._state
-        ticks = 0 if before is None else (message.tick - self._tick) % TICKS
+        before, now = self._state, time.monotonic()
         return LinkState(
             sequence=1 if before is None else before.sequence + 1,
-            stamp=ticks / 1000 + (0.0 if before is None else before.stamp),
-            received=time.monotonic(),
+            stamp=0.0 if before is None else before.stamp + self._passed(message, before, now),
+            received=now,
             q=np.array([m.q for m in motors]),
             dq=np.array([m.dq for m in motors]),
             torque=np.array([m.tau_est for m in motors]),
