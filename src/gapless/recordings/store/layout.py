@@ -67,7 +67,7 @@ def check_layout(
         joints: names of the state's columns, instead of those in info.json.
     """
     layout = DatasetLayout(root)
-    if not isinstance(facts, dict):
+    if not isinstance(facts, dict) or not isinstance(facts.get("provenance", {}), dict):
         layout.problems.append(f"{lerobot.FACTS} holds no table of facts")
         facts = {}
     features = info.get("features") if isinstance(info, dict) else None
