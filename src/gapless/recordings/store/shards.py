@@ -56,7 +56,7 @@ class Shard:
             with pq.ParquetFile(
                 self.path, metadata=self.metadata, page_checksum_verification=True
             ) as file:
-                # Threads that want of memory keeps from starting would be waited for, for ever.
+                # With little memory threads cannot be started, and a sound file is not read.
                 table = file.read_row_groups(groups, columns, use_threads=False)
             table.validate(full=True)  # a damaged file may decode to offsets that lead astray
         except (OSError, ValueError, pa.ArrowException) as error:
