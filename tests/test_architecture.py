@@ -18,10 +18,10 @@ import gapless
 SOURCE = Path(__file__).parents[1] / "src" / "gapless"
 ORDER = [
     "errors",
+    "field_kinds",
     "verdict",
     "artifact",
     "toml_file",
-    "field_kinds",
     "software_versions",
     "printing",
     "progress",

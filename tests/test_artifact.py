@@ -137,6 +137,20 @@ def test_case_41_killed_between_two_renames(tmp_path: Path, monkeypatch: pytest.
     assert (tmp_path / "out/a.txt").read_text() == "old"
 
 
+def test_half_a_file_of_a_killed_process_goes_with_the_next_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """That of a process that still runs stays."""
+    monkeypatch.setattr(artifact.os, "getpid", lambda: 2**22 + 5)  # above any real process id
+    artifact._sibling(tmp_path / "a.txt", "part").write_text("ha")
+    monkeypatch.undo()
+    living = artifact._sibling(tmp_path / "a.txt", "part")
+    living.write_text("h")
+    artifact.write_text_atomic(tmp_path / "a.txt", "whole")
+    assert sorted(os.listdir(tmp_path)) == sorted([living.name, "a.txt"])
+    assert (tmp_path / "a.txt").read_text() == "whole"
+
+
 def test_staging_of_a_living_process_is_left_alone(tmp_path: Path):
     """Two writers of one target do not delete each other's work; the second to end is refused."""
     with pytest.raises(ArtifactError, match="already exists"), staged(tmp_path / "out") as first:

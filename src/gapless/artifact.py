@@ -174,6 +174,7 @@ def write_bytes_atomic(path: str | Path, data: bytes) -> None:
         target = Path(os.path.realpath(target))
         temporary = _sibling(target, "part")
         target.parent.mkdir(parents=True, exist_ok=True)
+        _recover(target)
         try:
             with temporary.open("wb") as file:
                 file.write(data)
@@ -272,10 +273,12 @@ def _recover(target: Path) -> None:
         return
     for path in sorted(target.parent.iterdir()):
         match = pattern.fullmatch(path.name)
-        if match is None or not path.is_dir() or _alive(int(match[1])):
+        if match is None or _alive(int(match[1])):
             continue
         if match[2] == "previous" and not target.exists():
             os.replace(path, target)
+        elif path.is_file():
+            path.unlink(missing_ok=True)
         else:
             shutil.rmtree(path, ignore_errors=True)
 

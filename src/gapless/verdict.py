@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from gapless.field_kinds import wrong_fields
+
 CLOSED_LOOP = "closed loop"
 """The name of an error beside those of horizons: how far a policy's path is off, m."""
 
@@ -55,8 +57,17 @@ class Verdict:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any] | None) -> Verdict | None:
-        """Inverse of `to_dict`; None stays None."""
-        return None if data is None else cls(**{**data, "motions": tuple(data["motions"])})
+        """Inverse of `to_dict`; None stays None.
+
+        Raises:
+            ValueError: a field holds something else.
+        """
+        if data is None:
+            return None
+        found = cls(**{**data, "motions": tuple(data["motions"])})
+        for wrong in wrong_fields(found):
+            raise ValueError(wrong)
+        return found
 
     def __str__(self) -> str:
         change = f"{abs(self.reduction):.0%} {'less' if self.reduction >= 0 else 'more'}"

@@ -63,6 +63,10 @@ def test_settings_that_are_not_understood(
     assert "Did you mean 'operator'" in capsys.readouterr().err
     assert main([*told, "horizont=1"]) == 2
     assert "horizont" in capsys.readouterr().err
+    for word, expected in (("horizon=-1", "above 0"), ("members=0", "1 or"), ("seed=-1", "0 or")):
+        assert main([*told, word]) == 2
+        said = capsys.readouterr().err
+        assert word.split("=")[0] in said and f"{expected}" in said and "Traceback" not in said
     assert not (tmp_path / "run").exists()
 
 

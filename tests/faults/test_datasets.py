@@ -99,6 +99,21 @@ def test_case_07_truncated_parquet(root: Path):
     assert len(Dataset.open(root)) == 2
 
 
+def test_want_of_memory_is_no_fault_of_a_file(root: Path, monkeypatch: pytest.MonkeyPatch):
+    """Nobody is told to copy a sound file again."""
+    found = Dataset.open(root)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError("Failed to launch worker thread: Resource temporarily unavailable")
+
+    for name in ("read", "read_row_groups"):
+        monkeypatch.setattr(pq.ParquetFile, name, refuse)
+    with pytest.raises(OSError, match="launch worker thread"):
+        Dataset.open(root)
+    with pytest.raises(OSError, match="launch worker thread"):
+        found[0]
+
+
 def test_case_07_flipped_bit(root: Path):
     """A flipped bit inside the samples is caught by the page checksum, not returned as data."""
     content = bytearray((root / SHARD).read_bytes())

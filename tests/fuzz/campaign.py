@@ -24,11 +24,12 @@ from rich.table import Table
 
 from fuzz.worker import MEMORY, SECONDS
 from gapless.artifact import file_name, write_json
+from kills.killing import processor_time
 
 WALL = 600
-"""Seconds without a word after which a worker waits for something that never comes.
+"""Seconds without a word and without processor time: a worker waits for what never comes.
 
-On a busy machine it may begin late."""
+One that is only slow, on a busy machine, uses some; too much of it is what SIGPROF ends."""
 BATCH = 500
 """Cases between two writings of how far it has come."""
 FAILURES = 20
@@ -109,11 +110,15 @@ def _worked(tally: Tally, stop: int, folder: Path, file: Path) -> int | None:
 
 
 def _lines(process: subprocess.Popen[str]) -> Iterator[str | None]:
-    """What a process says, and None where it says nothing for too long."""
+    """What a process says, and None where it says and does nothing for too long."""
     assert process.stdout is not None
+    used = -1.0
     while True:
         if not select.select([process.stdout], [], [], WALL)[0]:
-            yield None
+            before, used = used, processor_time(process.pid)
+            if used == before:
+                yield None
+            continue
         line = process.stdout.readline()
         if not line:
             return

@@ -1,12 +1,14 @@
 """A process that tries the damaged inputs of one reader, under limits that the system enforces.
 
-Prints a JSON line a case. More than SECONDS of processor time in one ends the process by SIGPROF;
-MEMORY more than it began with is refused to it. `fuzz.campaign` counts what became of it.
+Prints a JSON line a case; what libraries print meanwhile goes to standard error. More than SECONDS
+of processor time in one ends the process by SIGPROF; MEMORY more than it began with is refused to
+it. `fuzz.campaign` counts what became of it.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import resource
 import signal
 import sys
@@ -30,6 +32,8 @@ def main(name: str, first: int, stop: int, folder: Path) -> None:
     """Try the cases from `first` up to `stop`."""
     from fuzz.cases import READERS, Bench
 
+    said = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
     bench = Bench(READERS[name], folder)
     how, why = bench.attempt()
     if how != "read":
@@ -42,7 +46,8 @@ def main(name: str, first: int, stop: int, folder: Path) -> None:
         how, why = bench.case(number)
         took = time.process_time() - began
         told = {"number": number, "how": how, "seconds": round(took, 3)}
-        print(json.dumps(told | ({"why": why} if how == "broken" else {})), flush=True)
+        line = json.dumps(told | ({"why": why} if how == "broken" else {}))
+        print(line, file=said, flush=True)
     signal.setitimer(signal.ITIMER_PROF, 0)
 
 

@@ -388,3 +388,20 @@ def test_a_motion_that_ends_in_an_error_is_told(tmp_path: Path) -> None:
     network = opened(nets.save_graph(tmp_path / "net.onnx", nodes, *shapes, weights))
     with pytest.raises(DataError, match="does not hand out frame 1000000 of its motion"):
         network.motion()
+
+
+def test_a_network_that_cannot_be_opened_prints_nothing(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """onnxruntime would, where results of commands are."""
+    path = nets.linear(tmp_path / "net.onnx", WEIGHT, 0.5)
+    path.write_bytes(path.read_bytes().replace(b"Gemm", b"Ge\x8bm"))
+    with pytest.raises(FormatError, match="no network that onnxruntime opens"):
+        opened(path)
+    assert capfd.readouterr().out == ""
+
+
+def test_a_name_too_long_to_be_looked_for_does_not_exist(tmp_path: Path) -> None:
+    """A contract may name anything."""
+    with pytest.raises(FormatError, match="does not exist"):
+        opened(tmp_path / ("x" * 300))

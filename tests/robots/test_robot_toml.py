@@ -181,6 +181,22 @@ def test_unusable_files_say_why(tmp_path, text, message):
         Robot.load(write(tmp_path, text))
 
 
+@pytest.mark.parametrize(
+    ("figures", "message"),
+    [
+        ('gains = { "*" = [-1, 2] }', "kp of joint 'pan' is -1"),
+        ('gains = { "*" = [1, -2] }', "kd of joint 'pan' is -2"),
+        ('gains = { "*" = [nan, 2] }', "kp of joint 'pan' is nan"),
+        ('gains = { "*" = [1, 2] }\ndefault = { pan = nan }', "default or range of joint 'pan'"),
+        ('gains = { "*" = [1, 2] }\neffort = { pan = -3 }', "effort of joint 'pan' is -3"),
+    ],
+)
+def test_figures_that_no_joint_has_are_refused(tmp_path, figures, message):
+    """Negative gains and what is no number, by the joint they are of."""
+    with pytest.raises(ModelError, match=message):
+        Robot.load(write(tmp_path, f'model = "models/arm.xml"\n{figures}'))
+
+
 def test_a_name_that_is_no_robot_points_to_robot_files():
     """A dataset of a user's robot remembers its name only; the error says to give the path."""
     with pytest.raises(NameMismatchError, match=r"my_arm.*Known:.*robot file \(\.toml\)"):

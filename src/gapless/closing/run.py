@@ -189,7 +189,10 @@ class Run(PrintsAsTables):
     def __rich__(self) -> Any:
         from gapless.closing.run_table import summary_table
 
-        return summary_table(self)
+        try:
+            return summary_table(self)
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            raise _damaged(self.path / "summary.json", repr(error)) from error
 
 
 def _damaged(file: Path, why: str) -> FormatError:

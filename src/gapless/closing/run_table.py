@@ -18,11 +18,11 @@ def summary_table(run: Run) -> Table | Text:
         return Text(f"{run.path} is not finished; the same gapless close resumes it")
     rows = found["rows"]
     loads = [p for p in rows["raw"]["payloads"] if len(rows["raw"]["payloads"]) > 1]
-    count = len(run.facts["split"]["test"])
+    count = len(run.fact("split", "test", kind=list))
     table = Table(
         title=f"replay error over {found['horizon']:g} s on {count} held-out "
         f"{'motion' if count == 1 else 'motions'}",
-        caption=_caption(run.facts["split"]),
+        caption=_caption(run.fact("split", kind=dict)),
     )
     table.add_column("simulator")
     for column in ("all", *loads):

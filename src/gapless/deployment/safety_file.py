@@ -68,7 +68,7 @@ def read_safety(path: str | Path) -> SafetyLimits:
         raise FormatError(f"{path}: {error}") from error
     except KeyError as error:
         raise FormatError(f"{path} lacks {error.args[0]!r}") from error
-    except (TypeError, ValueError, AttributeError) as error:
+    except (TypeError, ValueError, AttributeError, OverflowError) as error:
         raise FormatError(f"{path} does not read as safety limits: {error}") from error
 
 

@@ -79,11 +79,14 @@ def from_entry(entry: dict[str, Any]) -> Estimate:
     parameter = Parameter(**own)
     if parameter.kind not in KINDS:
         raise ValueError(f"unknown parameter kind {parameter.kind!r}")
+    nominal = tuple(map(float, entry["nominal"]))
+    if len(nominal) != len(parameter.places or ("",)):
+        raise ValueError(f"{parameter.name} has {len(nominal)} nominal figures")
     return Estimate(
         parameter,
         float(entry["value"]),
         float(entry["std"]),
         bool(entry["identifiable"]),
         bool(entry["at_bound"]),
-        tuple(map(float, entry["nominal"])),
+        nominal,
     )

@@ -201,13 +201,25 @@ def load_side_by_side(path: str | Path) -> list[SideBySide]:
 
 
 def _read(arrays: dict[str, np.ndarray], k: int, told: dict[str, Any]) -> SideBySide:
-    parts = [field.name for field in fields(Track)]
+    known = [field.name for field in fields(Track)]
     tracks = {
-        name: Track(*(arrays.get(f"{k}/{t}/{part}") for part in parts))  # type: ignore
+        name: Track(*(arrays.get(f"{k}/{t}/{part}") for part in known))  # type: ignore
         for t, name in enumerate(told.pop("tracks"))
     }
     joints, target = tuple(told.pop("joints")), arrays[f"{k}/target"]
-    for values in (target, *(track.q for track in tracks.values())):
-        if values is None or values.dtype.kind != "f" or values.shape[1:] != (len(joints),):
-            raise ValueError(f"clip {k} has no positions of {len(joints)} joints")
+    parts = [
+        ("target", target),
+        *(pair for track in tracks.values() for pair in vars(track).items()),
+    ]
+    for part, values in parts:
+        _refuse_misshapen(f"{part} of clip {k}", part, values, len(joints))
     return SideBySide(**told, joints=joints, target=target, tracks=tracks)
+
+
+def _refuse_misshapen(whose: str, part: str, values: np.ndarray | None, joints: int) -> None:
+    """Only positions must be there; whatever is there has its width."""
+    width = {"base_pos": (3,), "base_quat_wxyz": (4,), "distance": ()}.get(part, (joints,))
+    if values is None and part in ("target", "q"):
+        raise ValueError(f"{whose} is missing")
+    if values is not None and (values.dtype.kind != "f" or (len(values), *width) != values.shape):
+        raise ValueError(f"{whose} holds {values.dtype} of shape {values.shape}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -105,7 +106,7 @@ def ports_of_fields(data: Mapping[str, Any], path: Path) -> Ports:
 def beside(robot: str, path: Path) -> str:
     """A robot's file is looked for beside the contract."""
     own = path.parent / robot
-    return str(own) if own.suffix and own.is_file() else robot
+    return str(own) if own.suffix and os.path.isfile(own) else robot
 
 
 def by_joint(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -75,7 +76,7 @@ def _extended(
             base, whose = fields_of_contract(ours), ours.robot
         else:
             base = metadata_fields(carrier, own)
-    elif isinstance(said, str) and (path.parent / said).is_file():
+    elif isinstance(said, str) and os.path.isfile(path.parent / said):
         if robot is None and "robot" in own:
             robot = Robot.load(beside(own["robot"], path))
         base, whose = deploy_fields(path.parent / said, robot, own)

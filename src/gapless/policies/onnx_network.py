@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -260,7 +261,12 @@ def _session(model: Path | bytes) -> Any:
         _refuse_foreign(model)
     source = str(model) if isinstance(model, Path) else model
     try:
-        return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+        return onnxruntime.InferenceSession(
+            # Without a fallback: onnxruntime prints about it where results of commands are.
+            *(source, options),
+            providers=["CPUExecutionProvider"],
+            enable_fallback=0,
+        )
     except Exception as error:  # onnxruntime has no common class of its errors
         raise FormatError(
             f"{model if isinstance(model, Path) else 'the network'} is no network that onnxruntime "
@@ -270,7 +276,7 @@ def _session(model: Path | bytes) -> Any:
 
 def _refuse_foreign(path: Path) -> None:
     """Only ONNX is opened; other formats are refused with the way to convert them."""
-    if not path.is_file():
+    if not os.path.isfile(path):  # a name may be too long to be looked for
         raise FormatError(f"{path} does not exist; check the path")
     size = path.stat().st_size
     if not 0 < size <= MAX_BYTES:

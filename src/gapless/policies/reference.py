@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from gapless.errors import DataError, FormatError
+from gapless.errors import DataError, FormatError, GaplessError
 
+ARRAYS = {"joint_pos": 0, "joint_vel": 0, "body_pos_w": 3, "body_quat_w": 4}
+"""What a file must have: (T, A) of joints, and (T, bodies, this many) of bodies."""
 MAX_BYTES = 200_000_000
 """Largest file of reference frames that is read."""
 
@@ -58,10 +60,13 @@ class ReferenceMotion:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], anchor: int) -> ReferenceMotion:
         """From mjlab's and BeyondMimic's arrays; the anchor is a row of their bodies."""
-        for name in ("joint_pos", "joint_vel", "body_pos_w", "body_quat_w"):
+        for name, last in ARRAYS.items():
             if name not in arrays:
                 raise FormatError(f"a reference motion lacks {name}; it has {sorted(arrays)}")
-        bodies = arrays["body_pos_w"].shape[1]
+            _refuse_misshapen(name, arrays[name], last)
+        if arrays["joint_vel"].shape != arrays["joint_pos"].shape:
+            raise FormatError("joint_pos and joint_vel of a reference motion differ in shape")
+        bodies = min(arrays[name].shape[1] for name in ("body_pos_w", "body_quat_w"))
         if not 0 <= anchor < bodies:
             raise DataError(f"the anchor is body {anchor} of {bodies}")
         return cls(
@@ -74,6 +79,16 @@ class ReferenceMotion:
         )
 
 
+def _refuse_misshapen(name: str, array: np.ndarray, last: int) -> None:
+    shape = f"(T, bodies, {last})" if last else "(T, joints)"
+    fits = array.ndim == 3 and array.shape[2] == last if last else array.ndim == 2
+    if array.dtype.kind not in "fiu" or not fits:
+        raise FormatError(
+            f"{name} of a reference motion holds {array.dtype} of shape {array.shape}; "
+            f"expected numbers {shape}"
+        )
+
+
 def read_reference(path: Path, rate: float, anchor: str, bodies: Sequence[str]) -> ReferenceMotion:
     """Frames from an .npz of mjlab or BeyondMimic.
 
@@ -83,17 +98,15 @@ def read_reference(path: Path, rate: float, anchor: str, bodies: Sequence[str]) 
         anchor: link that is compared with the robot's; "" is the first body.
         bodies: links in the order of the file's bodies; empty where only the first is needed.
     """
-    if not path.is_file():
+    if not os.path.isfile(path):  # a name may be too long to be looked for
         raise FormatError(f"{path} does not exist; motion.file is the reference the policy follows")
     if path.stat().st_size > MAX_BYTES:
         raise FormatError(f"{path} is larger than {MAX_BYTES} bytes")
     try:
-        with zipfile.ZipFile(path) as packed:
-            if sum(entry.file_size for entry in packed.infolist()) > MAX_BYTES:
-                raise FormatError(f"{path} unpacks to more than {MAX_BYTES} bytes")
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: np.asarray(file[name]) for name in file.files}
-    except (OSError, ValueError, TypeError, EOFError, zlib.error, zipfile.BadZipFile) as error:
+        arrays = _unpacked(path)
+    except (GaplessError, MemoryError):
+        raise
+    except Exception as error:  # a damaged archive fails in too many ways to list
         raise FormatError(f"{path} is no .npz of plain arrays: {error}") from error
     said = np.ravel(arrays.get("fps", rate))
     if said.size != 1 or said.dtype.kind not in "fiu":
@@ -102,6 +115,14 @@ def read_reference(path: Path, rate: float, anchor: str, bodies: Sequence[str]) 
     if not np.isclose(fps, rate):
         raise DataError(f"{path} has {fps:g} frames a second, the policy {rate:g}; resample it")
     return ReferenceMotion.from_arrays(arrays, anchor_body(anchor, bodies))
+
+
+def _unpacked(path: Path) -> dict[str, np.ndarray]:
+    with zipfile.ZipFile(path) as packed:
+        if sum(entry.file_size for entry in packed.infolist()) > MAX_BYTES:
+            raise FormatError(f"{path} unpacks to more than {MAX_BYTES} bytes")
+    with np.load(path, allow_pickle=False) as file:
+        return {name: np.asarray(file[name]) for name in file.files}
 
 
 def anchor_body(anchor: str, bodies: Sequence[str]) -> int:

@@ -38,7 +38,7 @@ def read_parquet(path: Path, columns: list[str] | None = None) -> pa.Table:
         refuse_bomb(metadata, size, str(path))
         # Texts stay numbers of a dictionary until it is known how long they are together.
         file = pq.ParquetFile(path, read_dictionary=_texts(metadata))
-        table = file.read(columns)
+        table = file.read(columns, use_threads=False)  # as in `Shard.read`
         table.validate(full=True)  # a damaged file may decode to offsets that lead astray
         return _decoded(table, size, str(path))
 

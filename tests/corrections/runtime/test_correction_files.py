@@ -103,6 +103,16 @@ def flip_a_bit(folder: Path) -> None:
     (folder / WEIGHTS).write_bytes(bytes(whole))
 
 
+def reshape(folder: Path) -> None:
+    """A matrix on its side: the same names and bytes."""
+    from safetensors.numpy import load, save
+
+    arrays = load((folder / WEIGHTS).read_bytes())
+    name = next(k for k, v in arrays.items() if v.ndim == 2 and v.shape[0] != v.shape[1])
+    arrays[name] = arrays[name].reshape(arrays[name].shape[::-1])
+    (folder / WEIGHTS).write_bytes(save(arrays))
+
+
 def edited(**changes: object):
     """The contract with other values."""
 
@@ -121,6 +131,7 @@ def edited(**changes: object):
     [
         cut_short,
         flip_a_bit,
+        reshape,
         edited(contract=None),
         edited(envelope={"signals": ["q"]}),
         edited(fingerprint="0"),

@@ -105,7 +105,7 @@ def _from_joints(path: Path, rate: float | None, told: Mapping[str, str]) -> Per
         )
     try:
         places = np.asarray(arrays[key], float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         places = np.zeros((0, 0, 0))
     if places.ndim != 3 or places.shape[2] != 3:
         raise FormatError(f"{path}: {key} has shape {places.shape}, expected (T, J, 3)")

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gapless.errors import FormatError
+from gapless.recordings.importers.size_limits import fails_by_machine
 from gapless.recordings.parquet_tables import read_parquet
 from gapless.recordings.store import lerobot
 from gapless.recordings.store.episode import Episode
@@ -67,7 +68,7 @@ def check_layout(
         joints: names of the state's columns, instead of those in info.json.
     """
     layout = DatasetLayout(root)
-    if not isinstance(facts, dict):
+    if not isinstance(facts, dict) or not isinstance(facts.get("provenance", {}), dict):
         layout.problems.append(f"{lerobot.FACTS} holds no table of facts")
         facts = {}
     features = info.get("features") if isinstance(info, dict) else None
@@ -209,6 +210,8 @@ def _clock_problems(shard: Shard, name: Path, fps: Any) -> list[str]:
 
 
 def _unreadable(root: Path, path: Path, error: Exception) -> str:
+    if fails_by_machine(error):  # nothing is known of the file then
+        raise error
     size = path.stat().st_size if path.exists() else 0
     return (
         f"{path.relative_to(root)} ({size} bytes) is cut short or no Parquet file; "

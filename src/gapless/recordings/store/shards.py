@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gapless.errors import FormatError
+from gapless.recordings.importers.size_limits import fails_by_machine
 from gapless.recordings.parquet_tables import refuse_bomb
 from gapless.recordings.store import lerobot
 
@@ -55,9 +56,12 @@ class Shard:
             with pq.ParquetFile(
                 self.path, metadata=self.metadata, page_checksum_verification=True
             ) as file:
-                table = file.read_row_groups(groups, columns)
+                # With little memory threads cannot be started, and a sound file is not read.
+                table = file.read_row_groups(groups, columns, use_threads=False)
             table.validate(full=True)  # a damaged file may decode to offsets that lead astray
         except (OSError, ValueError, pa.ArrowException) as error:
+            if fails_by_machine(error):
+                raise
             raise FormatError(
                 f"{self.path} ({self.bytes} bytes) is damaged: {error}; restore the file"
             ) from error
