@@ -3,8 +3,7 @@
 The robot is a plain MuJoCo model stepped here, not one of our worlds: voltage-driven motors that
 count from wrong zeros, friction that grows with the load, a heavier trunk, a delay. Its owner's
 MJCF has none of that. Each log is at another gain. They are imported by a mapping and identified
-as `gapless close` does, from three motions; the other three are only reported, beside what the
-owner's model becomes with the true masses, gains, zeros, delay and rotors. Stopped, it goes on.
+as `gapless close` does, from three motions; the other three are only reported. Stopped, it goes on.
 
     python benchmarks/servo_humanoid.py --seed 1 --out out/servos
 """
@@ -27,9 +26,7 @@ from gapless.artifact import write_json
 from gapless.cli.main import main as gapless
 from gapless.identification import IdentifySettings
 from gapless.measurement.judge import replay_error
-from gapless.parameters import apply, parameters_of
 from gapless.recordings.splitting import split_recordings
-from gapless.worlds.effects import Effects
 
 RATE, SECONDS = 100, 12.0
 LEARN = ("squat_1", "sway_1", "step_2")
@@ -163,30 +160,6 @@ class Truth:
             mujoco.mj_step(self.model, data)
         return read
 
-    def told(self, robot: Robot) -> MujocoWorld:
-        """The owner's model with the true figures; friction that grows with load is left out."""
-        names = ["mass/root", "com_x/root", "com_y/root", "com_z/root", "kp", "kd@all", "armature"]
-        names += ["frictionloss", "damping", "delay@all", "encoder_bias"]
-        asked = parameters_of(robot, names, Effects())
-        stiff = self.back_emf / self.ohm * SUPPLY * DUTY
-        nominal = DUTY * STALL  # what the import makes of the register
-        figures = {
-            "kp": dict(zip(self.joints, stiff / nominal, strict=True)),
-            "armature": dict(zip(self.joints, self.rotor, strict=True)),
-            "frictionloss": dict(zip(self.joints, self.dry, strict=True)),
-            "encoder_bias": dict(zip(self.joints, -self.zeros, strict=True)),
-        }
-        shared = {"mass": self.trunk, "damping": 0.04, "delay": self.delay}
-        shared |= dict(zip(("com_x", "com_y", "com_z"), self.centre, strict=True))
-        shared["kd"] = float(np.mean(self.back_emf**2 / self.ohm)) / (STALL / NO_LOAD)
-        values = []
-        for p in asked:
-            value = figures[p.kind][p.name.partition("/")[2]] if p.kind in figures else None
-            value = shared[p.kind] if value is None else value
-            values.append(p.prior * value if p.kind in ("kp", "kd") else value)
-        found, effects = apply(robot, Effects(), asked, np.array(values))
-        return MujocoWorld(found, RATE, effects=effects)
-
 
 def eased(t: np.ndarray, begin: float, end: float) -> np.ndarray:
     """From 0 to 1 without a jerk."""
@@ -279,7 +252,6 @@ def main() -> None:
     seconds = time.process_time() - begun
     Console(width=140).print(found)
     worlds = {"raw": MujocoWorld(robot, RATE), "identified": found.world(robot, RATE)}
-    worlds["true figures"] = truth.told(robot)
     errors = {
         clip.name: {w: 1e3 * replay_error([clip], world, 0.5, 24) for w, world in worlds.items()}
         for clip in data
@@ -290,6 +262,9 @@ def main() -> None:
     facts = {"errors_mrad": errors, "processor_seconds": seconds, "ladder": found.ladder}
     write_json(folder / "servo_humanoid.json", facts)
     Console(width=120).print(shown)
+    print(
+        f"true trunk {truth.trunk:.3f} kg at {np.round(truth.centre, 4)}, delay {truth.delay:.4f} s"
+    )
 
 
 if __name__ == "__main__":

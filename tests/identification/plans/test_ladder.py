@@ -13,7 +13,7 @@ from gapless.identification import Calibration, IdentifySettings, identify
 from gapless.identification.plans import ladder
 from gapless.identification.plans.fit_checkpoint import FitCheckpoint
 from gapless.identification.plans.fitter import Fitter
-from gapless.identification.plans.ladder import Footing, Ladder, Step, _once_more
+from gapless.identification.plans.ladder import Footing, Ladder, Step, _once_more, as_folds_agree
 from gapless.identification.plans.rungs import BELOW, NOMINAL, Rung, rungs_for
 from gapless.recordings import Split
 from gapless.recordings.splitting import split_recordings
@@ -224,3 +224,17 @@ def test_a_fold_sees_no_window_of_what_it_leaves_out(pair: Robot) -> None:
     assert fold.simulated_seconds < own.simulated_seconds
     for found, fresh in zip(fold.estimates(), own.estimates(), strict=True):
         assert found.value == pytest.approx(fresh.value, rel=0.01)
+
+
+def test_intervals_are_no_narrower_than_motions_agree(climbed: Calibration) -> None:
+    """A figure that leaves its interval where a motion is left out is not known so well."""
+    name = "encoder_bias/shoulder_lift"
+
+    def moved(by: float) -> Calibration:
+        own = [replace(e, value=e.value + by * (e.name == name)) for e in climbed.estimates]
+        return replace(climbed, estimates=tuple(own))
+
+    found = as_folds_agree(climbed, [moved(-0.5), moved(0.0), moved(0.5)])
+    assert found[name].std == pytest.approx(np.sqrt(2 / 3 * 0.5))
+    others = [e for e in climbed.estimates if e.name != name]
+    assert [found[e.name] for e in others] == others
