@@ -180,9 +180,18 @@ def _parquet(path: Path, random: np.random.Generator) -> None:
         for spot in random.integers(len(values) or 1, size=random.integers(1, 4)):
             values[spot] = damaged_tree([values[spot]], random)[0:1] or None
             values[spot] = values[spot][0] if values[spot] else None
+            values[spot] = values[spot] if _shallow(values[spot]) else None
         kept = table.schema.field(column).type if kind < 5 else None
         table = table.set_column(column, name, pa.array(values, kept))
     pq.write_table(table, path)
+
+
+def _shallow(value: object, depth: int = 50) -> bool:
+    """Whether Arrow can write a value: it recurses into lists until its stack is full."""
+    if not isinstance(value, list | dict):
+        return True
+    within = value.values() if isinstance(value, dict) else value
+    return depth > 0 and all(_shallow(each, depth - 1) for each in within)
 
 
 def _onnx(path: Path, random: np.random.Generator) -> None:
