@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import socket
 import subprocess
 import sys
@@ -11,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, NamedTuple
+from typing import IO
 
 SOURCES = [str(Path(__file__).parents[1] / "src"), str(Path(__file__).parent)]
 PATIENCE = int(os.environ.get("GAPLESS_RAY_START", "180"))
@@ -31,36 +30,26 @@ from ray.util import get_node_ip_address
 cluster, port, memory = Cluster(), int(sys.argv[1]), int(sys.argv[2])
 node = {"num_cpus": 1, "object_store_memory": memory, "node_ip_address": get_node_ip_address()}
 cluster.add_node(ray_client_server_port=port, include_dashboard=False, **node)
-second = cluster.add_node(**node)
-print(cluster.address, second.all_processes["raylet"][0].process.pid, flush=True)
+cluster.add_node(**node)
+print(cluster.address, flush=True)
 sys.stdin.read()
 cluster.shutdown()
 """
 
 
-class TwoNodes(NamedTuple):
+@contextmanager
+def two_nodes() -> Iterator[tuple[str, str]]:
     """A head and one worker node, a processor each.
 
-    Attributes:
-        address: of the cluster.
-        client: its address for clients, ray://HOST:PORT.
-        node: process of the worker node; without it the node is gone.
+    Yields:
+        Their address, and the address for clients (ray://HOST:PORT).
     """
-
-    address: str
-    client: str
-    node: int
-
-
-@contextmanager
-def two_nodes() -> Iterator[TwoNodes]:
-    """A cluster that ends with the block."""
     with TemporaryFile("w+") as errors, _started(_free_port(), errors) as addresses:
         yield addresses
 
 
 @contextmanager
-def _started(port: int, errors: IO[str]) -> Iterator[TwoNodes]:
+def _started(port: int, errors: IO[str]) -> Iterator[tuple[str, str]]:
     process = subprocess.Popen(
         [sys.executable, "-c", START, str(port), str(MEMORY)],
         stdin=subprocess.PIPE,
@@ -72,12 +61,12 @@ def _started(port: int, errors: IO[str]) -> Iterator[TwoNodes]:
     )
     assert process.stdin and process.stdout
     try:
-        lines = (re.fullmatch(r"((.*):\d+) (\d+)", line.strip()) for line in process.stdout)
-        told = next(filter(None, lines), None)
-        if told is None:
+        lines = (line.strip() for line in process.stdout)
+        address = next((n for n in lines if n.rpartition(":")[2].isdigit()), "")
+        if not address:
             errors.seek(0)
             raise RuntimeError(f"Ray did not start: {errors.read()[-3000:]}")
-        yield TwoNodes(told[1], f"ray://{told[2]}:{port}", int(told[3]))
+        yield address, f"ray://{address.partition(':')[0]}:{port}"
     finally:
         process.stdin.close()
         try:

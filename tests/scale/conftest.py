@@ -10,7 +10,7 @@ import pytest
 
 from gapless.scale import Fleet, close_fleet
 from gapless.scale.ray_workers import RayWorkers
-from ray_cluster import ENVIRONMENT, TwoNodes, two_nodes
+from ray_cluster import ENVIRONMENT, two_nodes
 from small_fleet import HOW, QUICK, write_units
 
 
@@ -27,19 +27,19 @@ def closed(units: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Fleet
 
 
 @pytest.fixture(scope="session")
-def cluster() -> Iterator[TwoNodes]:
-    """Two nodes of Ray on this machine."""
+def cluster() -> Iterator[tuple[str, str]]:
+    """Addresses of two nodes of Ray on this machine."""
     pytest.importorskip("ray", reason="Ray is not installed: pip install 'gapless[scale]'")
     with two_nodes() as addresses:
         yield addresses
 
 
 @pytest.fixture(scope="session")
-def ray_workers(cluster: TwoNodes) -> Iterator[RayWorkers]:
+def ray_workers(cluster: tuple[str, str]) -> Iterator[RayWorkers]:
     """Workers of that cluster, connected once for all tests."""
     import ray
 
     os.environ["RAY_USAGE_STATS_ENABLED"] = ENVIRONMENT["RAY_USAGE_STATS_ENABLED"]
-    ray.init(cluster.address, log_to_driver=False, logging_level="ERROR")
+    ray.init(cluster[0], log_to_driver=False, logging_level="ERROR")
     yield RayWorkers()
     ray.shutdown()
