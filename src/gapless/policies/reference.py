@@ -64,8 +64,8 @@ class ReferenceMotion:
             if name not in arrays:
                 raise FormatError(f"a reference motion lacks {name}; it has {sorted(arrays)}")
             _refuse_misshapen(name, arrays[name], last)
-        if arrays["joint_vel"].shape != arrays["joint_pos"].shape:
-            raise FormatError("joint_pos and joint_vel of a reference motion differ in shape")
+        if arrays["joint_vel"].shape[1:] != arrays["joint_pos"].shape[1:]:
+            raise FormatError("joint_pos and joint_vel of a reference motion have other joints")
         bodies = min(arrays[name].shape[1] for name in ("body_pos_w", "body_quat_w"))
         if not 0 <= anchor < bodies:
             raise DataError(f"the anchor is body {anchor} of {bodies}")

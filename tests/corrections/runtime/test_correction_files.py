@@ -108,7 +108,7 @@ def reshape(folder: Path) -> None:
     from safetensors.numpy import load, save
 
     arrays = load((folder / WEIGHTS).read_bytes())
-    name = next(k for k, v in arrays.items() if v.ndim == 2 and v.shape[0] != v.shape[1])
+    name = next(k for k, v in arrays.items() if v.shape != v.shape[::-1])
     arrays[name] = arrays[name].reshape(arrays[name].shape[::-1])
     (folder / WEIGHTS).write_bytes(save(arrays))
 
