@@ -100,7 +100,8 @@ def test_stopped_and_resumed_is_as_uninterrupted(tmp_path: Path) -> None:
     for name in ("policy.onnx", "motion.npz"):
         whole, parts = ((p.source.parent / name).read_bytes() for p in (through, resumed))
         assert whole == parts, name
-    assert told(resumed)["error_m"] == told(through)["error_m"]
+    for name in ("error_m", "course"):
+        assert told(resumed)[name] == told(through)[name]
     assert not progress.exists()
 
 

@@ -25,7 +25,7 @@ STAGE = "training"
 JUDGEMENT = "choose"
 """The figure of an event that a new judgement gives."""
 
-FACTS = ("iteration", "seconds", "judged", "error")
+FACTS = ("iteration", "seconds", "judged", "error", "course")
 """Numbers of a checkpoint."""
 
 Judge = Callable[[Arrays], float]
@@ -57,6 +57,7 @@ class PpoProgress:
         iteration: that comes next.
         seconds: of wall time spent in iterations.
         judged: how often the actor was judged.
+        course: iteration and error of each time.
         best: arrays of the best actor.
         memory: what the task keeps beyond a round.
     """
@@ -69,6 +70,7 @@ class PpoProgress:
     iteration: int = 0
     seconds: float = 0.0
     judged: int = 0
+    course: list[list[float]] = field(default_factory=list)
     memory: TaskMemory | None = None
     best: Arrays = field(init=False)
     _kept: float = field(init=False)
@@ -101,7 +103,10 @@ class PpoProgress:
         error = judge(now)
         if not error >= self.error:  # NaN where nothing judges: the last is kept
             self.best, self.error = now, error
-        return {} if np.isnan(error) else {JUDGEMENT: error}
+        if np.isnan(error):
+            return {}
+        self.course.append([self.iteration, error])
+        return {JUDGEMENT: error}
 
     def keep(self, checkpoint: Checkpoint, now: bool = False) -> None:
         """Write everything, where it is time to."""
@@ -124,7 +129,7 @@ class PpoProgress:
             return False
         arrays, facts = kept
         for name in FACTS:
-            setattr(self, name, facts[name])
+            setattr(self, name, facts.get(name, getattr(self, name)))
         algorithm, self.best = self.algorithm, under("best/", arrays)
         for name, model in (("actor", algorithm.actor), ("critic", algorithm.critic)):
             found = under(f"{name}/", arrays)

@@ -12,7 +12,6 @@ from gapless.errors import DataError
 from gapless.learning.checkpoint import Checkpoint
 from gapless.learning.mlp_actor import acts, load_weights, weights_of
 from gapless.learning.ppo_loop import PpoLoop
-from gapless.learning.ppo_progress import JUDGEMENT
 from gapless.learning.threads import torch_threads
 from gapless.learning.world_vec_env import WorldVecEnv
 from gapless.motions.motion import Motion
@@ -21,7 +20,7 @@ from gapless.motions.trackability import refuse_untrackable
 from gapless.policies import Policy
 from gapless.policies.mlp_weights import MlpWeights, read_mlp
 from gapless.policies.policy_contract import PolicyContract
-from gapless.progress import Progress, Watch
+from gapless.progress import Watch
 from gapless.robots import Robot
 from gapless.tracking.tracker_files import Tracker
 from gapless.tracking.tracker_training import TrackerJudge, TrackerTraining
@@ -170,17 +169,11 @@ def _trained(
     watch: Watch | None,
 ) -> Policy:
     refuse_occupied(Path(out).resolve(), overwrite)  # before the work, not after it
-    how, course = job.settings, []
+    how = job.settings
     where = "failures" if how.preset == "beyondmimic" else "anywhere"
     task = job.task(job.world, how.environments, where)
     env = WorldVecEnv(job.world, task, how.environments)
     judge, trimming = TrackerJudge(job), _trim_checkpoint(checkpoint)
-
-    def tell(now: Progress) -> None:
-        if JUDGEMENT in now.figures:
-            course.append([now.done, now.figures[JUDGEMENT]])
-        if watch is not None:
-            watch(now)
 
     with torch_threads(how.ppo.threads):
         begun, spent = _begun_with(job, judge, trimming, watch)
@@ -196,7 +189,7 @@ def _trained(
             memory=task,
             warm_up=how.warm_up,
         )
-        best = loop.run(checkpoint, tell)
+        best = loop.run(checkpoint, watch)
         weights = replace(weights_of(best), activation=job.activation)
         looked: list[np.ndarray] = []
         error = judge.error(weights, looked)
@@ -212,7 +205,7 @@ def _trained(
         "trimmed": spent,
         "seconds": loop.progress.seconds,
         "error_m": error,
-        "course": course,
+        "course": loop.progress.course,
         "tuned": job.begun is not None,
     }
     tracker = Tracker(job.contract, weights, job.frames, training)
