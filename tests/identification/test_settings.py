@@ -7,9 +7,8 @@ import pytest
 
 from gapless.errors import DataError
 from gapless.identification import IdentifySettings
-from gapless.identification.problem.posing import problem_of
+from gapless.identification.problem.posing import windows_to_fit
 from gapless.identification.problem.simulator import Simulator
-from gapless.parameters import parameters_of
 from gapless.recordings.recording import Recording
 from gapless.robots import Robot
 from gapless.worlds import MujocoWorld
@@ -18,7 +17,7 @@ from gapless.worlds import MujocoWorld
 def errors(settings: IdentifySettings, waves: list[Recording], robot: Robot) -> np.ndarray:
     """(n,) mean square error of the nominal robot in the windows that are chosen."""
     world = MujocoWorld(robot, physics_step=0.005)
-    cut = problem_of(settings, waves, world, parameters_of(robot, "kp")).windows
+    cut = windows_to_fit(settings, waves, world)
     played = Simulator(world, []).play(cut, np.zeros((1, 0)))
     return ((played.q[0] - cut.real.q) ** 2).mean(axis=(1, 2))
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gapless.errors import ModelError
 from gapless.parameters import KINDS, Parameter, apply, changed, parameters_of
 from gapless.parameters.contact_kinds import OUT_OF_REACH
-from gapless.parameters.kinds import EFFECT_FIELDS, JOINT_FIELDS
+from gapless.parameters.kinds import EFFECT_FIELDS, JOINT_FIELDS, JOINT_SHARES
 from gapless.recordings.conditions import Conditions
 from gapless.robots import Inertia, Payload, Robot
 from gapless.robots.inertia import Floor
@@ -58,7 +58,7 @@ def moved(robot: Robot, name: str, share: float = 0.3) -> tuple[Parameter, float
 
 def test_every_kind_is_applied_somewhere() -> None:
     """The tests below cover all kinds."""
-    covered = {*JOINT_FIELDS, "strength", *EFFECT_FIELDS, *LINK_KINDS, *FLOOR}
+    covered = {*JOINT_FIELDS, *JOINT_SHARES, *EFFECT_FIELDS, *LINK_KINDS, *FLOOR}
     assert covered == KINDS.keys()
 
 
@@ -71,6 +71,17 @@ def test_strength_scales_gains_and_limit_alike(g1: Robot) -> None:
         share = getattr(weak.joints, figure)[1] / getattr(g1.joints, figure)[1]
         assert share == pytest.approx(0.8)
     assert weak.gain_errors[joint] == pytest.approx((0.8, 0.8))
+
+
+def test_a_ratio_of_damping_scales_what_a_log_states(g1: Robot) -> None:
+    """Of a model with a damping gain, and of one that has none."""
+    joint = g1.joints.names[1]
+    (parameter,) = parameters_of(g1, f"kd_ratio/{joint}")
+    for robot in (g1, g1.with_joints(kd=0 * g1.joints.kd)):
+        slack, _ = apply(robot, Effects(), [parameter], [0.6])
+        assert slack.joints.kd[1] == pytest.approx(0.6 * robot.joints.kd[1])
+        assert slack.gain_errors[joint] == pytest.approx((1.0, 0.6))
+        assert slack.effective_gains({joint: (50.0, 3.0)})[joint] == pytest.approx((50.0, 1.8))
 
 
 @pytest.mark.parametrize("kind", JOINT_FIELDS)

@@ -16,7 +16,7 @@ from gapless.worlds import Effects, MujocoWorld
 from gapless.worlds.record import record
 
 SERVO = """
-<mujoco model="servo"><worldbody>
+<mujoco model="servo"><compiler angle="radian"/><worldbody>
   <body name="arm"><joint name="swing" axis="0 1 0" armature="0.01" range="-3 3"/>
     <inertial pos="0 0 -0.15" mass="1.2" diaginertia="1e-4 1e-4 1e-4"/></body>
 </worldbody><actuator><position name="swing" joint="swing" kp="6" kv="0.15"/></actuator></mujoco>
@@ -59,3 +59,14 @@ def test_friction_under_load_comes_back(servo: Robot) -> None:
     values = {name.split("/")[0]: value for name, value in found.values.items()}
     for name in NAMES:
         assert values[name] == pytest.approx(getattr(TRUTH, name), rel=0.1), name
+
+
+def test_the_damping_that_logs_state_comes_back_as_a_ratio(servo: Robot) -> None:
+    """A model without damping gain, logs that state one: the drive makes 0.6 of what they say."""
+    bare = servo.with_joints(kd=0 * servo.joints.kd)
+    stated = Conditions(gains={"swing": (6.0, 0.5)})
+    truth = MujocoWorld(bare.with_joints(kd=0.6 * 0.5), physics_step=0.004)
+    clips = [replace(clip, conditions=stated) for clip in swings(truth)]
+    settings = IdentifySettings(windows=24, physics_step=0.004)
+    found = identify(Split.of(clips[:4], clips[4:]), bare, ["kd_ratio"], settings=settings)
+    assert found.values["kd_ratio/swing"] == pytest.approx(0.6, rel=0.03)

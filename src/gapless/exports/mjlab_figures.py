@@ -21,7 +21,17 @@ FORMAT = "gapless mjlab 1"
 AS_THEY_ARE = ("armature", "damping", "frictionloss", "delay", "encoder_bias")
 """Kinds whose interval is drawn from as it is."""
 AXES = ("com_x", "com_y", "com_z")
-DRAWN = (*AS_THEY_ARE, *AXES, "kp", "kd", "strength", "effort", "mass", "floor_friction")
+DRAWN = (
+    *AS_THEY_ARE,
+    *AXES,
+    "kp",
+    "kd",
+    "kd_ratio",
+    "strength",
+    "effort",
+    "mass",
+    "floor_friction",
+)
 USUAL_SCALE, LARGEST_SCALE = 0.25, 1.0
 """Radians of a unit action: mjlab's share of the torque limit over the gain, and at most."""
 CONTACTS, ROWS = 8, 4
@@ -170,11 +180,11 @@ def drawn_ranges(estimates: tuple[Estimate, ...]) -> dict[str, Any]:
 
 def _as_shares(found: dict[str, Any], kind: str, place: str, low: float, high: float) -> None:
     """Kinds that are drawn as a share of what was identified."""
-    if kind in ("kp", "kd", "strength"):
+    if kind in ("kp", "kd", "kd_ratio", "strength"):
         gains = found.setdefault("gains", {}).setdefault(
             place, {"kp": [1.0, 1.0], "kd": [1.0, 1.0]}
         )
-        gains |= {k: [low, high] for k in ("kp", "kd") if kind in (k, "strength")}
+        gains |= {k: [low, high] for k in ("kp", "kd") if kind in (k, f"{k}_ratio", "strength")}
     if kind in ("effort", "strength"):
         found.setdefault("effort", {})[place] = [low, high]
     if kind == "mass":  # mass and inertia grow with the exponential of twice this number

@@ -17,7 +17,7 @@ from gapless.robots import Robot
 from gapless.worlds.effects import Effects
 
 FORMAT = "gapless parameters 1"
-RELATIVE = ("strength", "stretch", "shear")
+RELATIVE = ("strength", "kd_ratio", "stretch", "shear")
 """Beginnings of kinds whose figure is a change: they are listed only where one was found."""
 LIMITS = {"velocity": "rad/s", "lower": "rad", "upper": "rad", "default": "rad"}
 """Figures of joints that nothing identifies."""

@@ -93,6 +93,11 @@ def _with_joints(robot: Robot, wanted: Mapping[str, Mapping[str, float]]) -> Rob
             own = getattr(robot.joints, field)[robot.joints.index(joint)]
             figures = fields.setdefault(field, {})
             figures[joint] = share * figures.get(joint, float(own))
+    ratios = wanted.get("kd_ratio", {})
+    for joint, ratio in ratios.items():
+        figures = fields.setdefault("kd", {})
+        own = robot.joints.kd[robot.joints.index(joint)]
+        figures[joint] = ratio * figures.get(joint, float(own))
     new = robot.with_joints(**fields) if fields else robot
     if not {"kp", "kd"} & set(fields):
         return new
@@ -100,7 +105,8 @@ def _with_joints(robot: Robot, wanted: Mapping[str, Mapping[str, float]]) -> Rob
     for joint in dict.fromkeys([*fields.get("kp", ()), *fields.get("kd", ())]):
         column, was = robot.joints.index(joint), errors.get(joint, (1.0, 1.0))
         pairs = [[getattr(r.joints, k)[column] for r in (new, robot)] for k in ("kp", "kd")]
-        moved = [float(a / b) if b > 0 else 1.0 for a, b in pairs]
+        unstated = (1.0, ratios.get(joint, 1.0))
+        moved = [float(a / b) if b > 0 else c for (a, b), c in zip(pairs, unstated, strict=True)]
         errors[joint] = (was[0] * moved[0], was[1] * moved[1])
     return replace(new, gain_errors=errors)
 

@@ -96,6 +96,10 @@ def _joint_kinds() -> list[Kind]:
             *("strength", "1", JOINT, lambda *_: 1.0, number(0.3), number(0.05), number(5.0)),
             log=True,
         ),
+        Kind(  # what a drive makes of a kd that a log states, though the model may have none
+            *("kd_ratio", "1", JOINT, lambda *_: 1.0, number(0.5), number(0.05), number(5.0)),
+            log=True,
+        ),
     ]
 
 
@@ -179,7 +183,8 @@ KINDS: dict[str, Kind] = {
 """Every kind by its word."""
 
 JOINT_FIELDS = ("kp", "kd", "armature", "damping", "frictionloss", "effort")
+JOINT_SHARES = ("strength", "kd_ratio")
 EFFECT_FIELDS = (
-    *(k for k in KINDS if KINDS[k].place == JOINT and k not in (*JOINT_FIELDS, "strength")),
+    *(k for k in KINDS if KINDS[k].place == JOINT and k not in (*JOINT_FIELDS, *JOINT_SHARES)),
     *IMU,
 )

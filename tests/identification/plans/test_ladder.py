@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 
@@ -13,9 +14,13 @@ from gapless.identification import Calibration, IdentifySettings, identify
 from gapless.identification.plans import ladder
 from gapless.identification.plans.fit_checkpoint import FitCheckpoint
 from gapless.identification.plans.fitter import Fitter
-from gapless.identification.plans.ladder import Footing, Ladder, Step, _once_more, as_folds_agree
+from gapless.identification.plans.fitting import NothingToGainError
+from gapless.identification.plans.ladder import Footing, Ladder, _once_more, as_folds_agree
+from gapless.identification.plans.ladder_step import Step
+from gapless.identification.plans.rung_fits import Foothold
 from gapless.identification.plans.rungs import BELOW, NOMINAL, Rung, rungs_for
 from gapless.recordings import Split
+from gapless.recordings.recording import Recordings
 from gapless.recordings.splitting import split_recordings
 from gapless.robots import Payload, Robot
 from gapless.verdict import CLOSED_LOOP
@@ -155,27 +160,52 @@ def test_a_rung_that_came_too_early_is_tried_again(
     assert _once_more(missed, {"kp": ("kp",)}) == []
 
 
+def two_starts(robot: Robot, *refused: str) -> tuple[Ladder, Callable[..., Foothold]]:
+    """A ladder of one rung with two starts, and fits that say where they began."""
+    clips = recorded(robot, [f"wave_{i}" for i in range(4)])
+    split = Split.of(clips[:3], clips[3:])
+    climbing = Ladder(Fitter(robot, QUICK, FitCheckpoint(None), None), split)
+    climbing.rungs = (Rung("types", {"kp": ("kp@motors",)}, starts=(NOMINAL, BELOW)),)
+
+    def fitted(fitter: Fitter, learn: Recordings, rung: Rung, *of: object) -> Foothold:
+        (start,) = rung.starts
+        if start in refused:
+            raise NothingToGainError(f"nothing from {start}")
+        return Foothold(slopes={start: np.zeros(0)})
+
+    return climbing, fitted
+
+
 @pytest.mark.parametrize(("below", "taken"), [(0.5, BELOW), (0.995, NOMINAL), (2.0, NOMINAL)])
-def test_of_two_starts_the_choosing_motions_take_the_better(
+def test_of_two_starts_the_one_that_explains_more_is_taken(
     pair: Robot, monkeypatch: pytest.MonkeyPatch, below: float, taken: str
 ) -> None:
     """Of two that are alike, the one that begins at the robot's own model."""
-    clips = recorded(pair, [f"wave_{i}" for i in range(4)])
-    climbing = Ladder(
-        Fitter(pair, QUICK, FitCheckpoint(None), None), Split.of(clips[:3], clips[3:])
-    )
-    climbing.rungs = (Rung("types", {"kp": ("kp@motors",)}, starts=(NOMINAL, BELOW)),)
+    climbing, fitted = two_starts(pair)
     errors = {NOMINAL: 1.0, BELOW: below}
-    tried = Ladder._tried
+    monkeypatch.setattr(ladder, "fit_rung", fitted)
+    monkeypatch.setattr(
+        Ladder,
+        "_errors",
+        lambda self, footholds: {"1.0": tuple(errors[s] for f in footholds for s in f.slopes)},
+    )
+    found = climbing._fitted(climbing.rungs[0], {}, Footing.ground(1))
+    assert [*found.whole.slopes] == [taken]
 
-    def judged(self: Ladder, rung: Rung, *of: object) -> tuple[Step, Footing]:
-        step, found = tried(self, rung, *of)  # type: ignore[arg-type]
-        return replace(step, by_fold={"1.0": (errors[rung.starts[0]],)}, kept=True, why=""), found
 
-    monkeypatch.setattr(Ladder, "_tried", judged)
-    ground = Step("nominal", 0, {"1.0": (4.0,), "full": (4.0,)})
-    step, found = climbing._best(climbing.rungs[0], {}, Footing.ground(1), ground)
-    assert step.errors["1.0"] == errors[taken] and found.whole.calibration is not None
+def test_a_start_that_promises_nothing_leaves_the_other(
+    pair: Robot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A rung is left out only where no start comes to anything, and then says why."""
+    climbing, fitted = two_starts(pair, BELOW)
+    monkeypatch.setattr(ladder, "fit_rung", fitted)
+    found = climbing._fitted(climbing.rungs[0], {}, Footing.ground(1))
+    assert [*found.whole.slopes] == [NOMINAL]
+    climbing, fitted = two_starts(pair, BELOW, NOMINAL)
+    monkeypatch.setattr(ladder, "fit_rung", fitted)
+    ground = Step("nominal", 0, {"1.0": (4.0,)})
+    step, _ = climbing._tried(climbing.rungs[0], {}, Footing.ground(1), ground)
+    assert not step.kept and step.why == "nothing from nominal"
 
 
 def test_a_plan_of_stages_must_be_told_what_to_find(pair: Robot) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import mujoco
 import numpy as np
@@ -13,7 +14,10 @@ from gapless.identification.problem.linearisation import Linear
 from gapless.identification.problem.problem import Problem
 
 DAMPINGS = (0.1, 1.0, 30.0)
-"""Each step is tried with these multiples of the last good damping, all in one batch."""
+"""Multiples of the last good damping: the boldest first, the others where it gains too little."""
+
+ENOUGH = 0.5
+"""Share of what the slopes foretell that the boldest step must gain, or the others are tried."""
 
 AGREEMENT = 0.1
 """Slopes are trusted while steps gain what they foretold, to within this share of it."""
@@ -58,7 +62,7 @@ def gauss_newton(
 ) -> Iterate:
     """Minimise a problem.
 
-    Slopes cost a replay a parameter, steps only three; so slopes are carried along from step to
+    Slopes cost a replay a parameter, steps one to three; so slopes are carried along from step to
     step, and formed anew when they no longer help.
 
     Args:
@@ -81,17 +85,14 @@ def gauss_newton(
     linear = linear or problem.linearised(start, residual, own)
     linear = linear.moved_to(start, residual, weight(residual**2))
     for _ in range(iterations):
-        points = np.array([_step(problem, linear, damping * m) for m in DAMPINGS])
-        found = problem.residuals(points)
-        costs = problem.costs_of(points, found)
-        best = int(np.argmin(costs))
-        gain = here.cost - float(costs[best])
+        best = _best_trial(problem, linear, here.cost, damping)
+        gain = here.cost - best.cost
         small = not gain > tolerance * here.cost
         if gain > 0:
-            trusted = trusted and (small or _came_true(problem, linear, points[best], gain))
-            residual, damping = found[best], max(damping * DAMPINGS[best], 1e-7)
-            linear = linear.moved_to(points[best], residual, weight(residual**2))
-            here.z, here.cost, here.error = points[best], float(costs[best]), problem.rms(residual)
+            trusted = trusted and (small or _came_true(problem, linear, best.z, gain))
+            residual, damping = best.residual, max(best.damping, 1e-7)
+            linear = linear.moved_to(best.z, residual, weight(residual**2))
+            here.z, here.cost, here.error = best.z, best.cost, problem.rms(residual)
             here.iteration += 1
             here.history.append(here.error)
             if report:
@@ -107,6 +108,32 @@ def gauss_newton(
             refreshes, trusted = refreshes - 1, True
     here.linear, here.fresh = linear, trusted and not own
     return here
+
+
+class _Trial(NamedTuple):
+    """A step that was tried: where it leads, and how it fares there."""
+
+    z: np.ndarray
+    residual: np.ndarray
+    cost: float
+    damping: float
+
+
+def _best_trial(problem: Problem, linear: Linear, cost: float, damping: float) -> _Trial:
+    """The boldest step, or the best of all where that gains less than it should."""
+    bold, *careful = (damping * multiple for multiple in DAMPINGS)
+    (first,) = _trials(problem, linear, [bold])
+    if cost - first.cost >= ENOUGH * _foretold(problem, linear, first.z):
+        return first
+    return min([first, *_trials(problem, linear, careful)], key=lambda trial: trial.cost)
+
+
+def _trials(problem: Problem, linear: Linear, dampings: Sequence[float]) -> list[_Trial]:
+    """Steps with these dampings, replayed as one batch."""
+    points = np.array([_step(problem, linear, damping) for damping in dampings])
+    found = problem.residuals(points)
+    costs = problem.costs_of(points, found).tolist()
+    return [_Trial(*row) for row in zip(points, found, costs, dampings, strict=True)]
 
 
 def foretold_share(problem: Problem, linear: Linear) -> float:

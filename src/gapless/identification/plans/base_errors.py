@@ -10,7 +10,7 @@ import numpy as np
 
 from gapless.identification.calibration import Calibration
 from gapless.identification.estimate import Estimate
-from gapless.identification.problem.posing import problem_of
+from gapless.identification.problem.posing import problem_of, windows_to_fit
 from gapless.recordings.recording import Recording
 
 if TYPE_CHECKING:
@@ -50,7 +50,8 @@ def _sensitivity(
     """(L, B) how far the load would move, in prior std, per prior std of each base figure."""
     parameters = [*found.problem.parameters, *(e.parameter for e in considered)]
     world = fitter.world(recordings[0].rate)
-    problem = problem_of(fitter.settings, recordings, world, parameters)
+    windows = windows_to_fit(fitter.settings, recordings, world)
+    problem = problem_of(fitter.settings, windows, world, parameters)
     problem = problem.with_noise(found.problem.noise)
     z = problem.z_of(np.array([*found.values, *(e.value for e in considered)]))
     if fitter.settings.starts == "free":

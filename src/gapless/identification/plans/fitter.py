@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -14,10 +14,11 @@ from gapless.identification.plans.fitted import Fit
 from gapless.identification.plans.fitting import fit
 from gapless.identification.plans.loop_fit import RecordedPath
 from gapless.identification.plans.resting_surface import RestingSurface
-from gapless.identification.problem.posing import problem_of
+from gapless.identification.problem.posing import problem_of, windows_to_fit
 from gapless.identification.problem.problem import Slopes
 from gapless.identification.settings import IdentifySettings, matches
 from gapless.identification.torques.torque_start import values_from_torque
+from gapless.measurement.windows import Windows
 from gapless.parameters import Parameter, parameters_of
 from gapless.progress import Watch
 from gapless.recordings.recording import Recording
@@ -56,6 +57,7 @@ class Fitter:
     part: str = ALL
     workers: Workers | None = None
     closed_loop: RecordedPath | None = None
+    _last_cut: tuple[list, Windows] | None = field(default=None, init=False, repr=False)
 
     def without(self, motion: str) -> Fitter:
         """The same for recordings that lack a motion."""
@@ -114,7 +116,7 @@ class Fitter:
         settings = self.settings
         wanted = self.parameters(world, parameters)
         also = self._landings(recordings[0].rate, wanted)
-        problem = problem_of(settings, recordings, world, wanted, also)
+        problem = problem_of(settings, self._windows(recordings, world, also), world, wanted)
         if unseen:
             named = np.array(problem.windows.names)[problem.windows.recording]
             seen = ~np.isin(named, list(unseen))
@@ -136,6 +138,18 @@ class Fitter:
             known=known,
             worth=worth,
         )
+
+    def _windows(
+        self, recordings: Sequence[Recording], world: MujocoWorld, also: list[tuple[int, int]]
+    ) -> Windows:
+        """Cut once for fits in a row to the same recordings.
+
+        On a floor the base is estimated for them, which was a tenth of a ladder's time.
+        """
+        asked = [also, world.robot, *recordings]
+        if self._last_cut is None or not _same(asked, self._last_cut[0]):
+            self._last_cut = asked, windows_to_fit(self.settings, recordings, world, also)
+        return self._last_cut[1]
 
     def _landings(self, rate: float, wanted: Sequence[Parameter]) -> list[tuple[int, int]]:
         horizon = self.settings.horizon
@@ -191,6 +205,11 @@ class Fitter:
                 "simulated_seconds": found.simulated_seconds,
             },
         )
+
+
+def _same(asked: Sequence, before: Sequence) -> bool:
+    """The same landings, robot and recordings; of the latter two the very objects."""
+    return asked[0] == before[0] and [*map(id, asked[1:])] == [*map(id, before[1:])]
 
 
 def _notes(found: Fit) -> tuple[str, ...]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from gapless.errors import ArtifactError, GaplessError
 from gapless.identification.calibration import Calibration
 from gapless.identification.plans.fitter import Fitter
+from gapless.identification.plans.ladder_step import Step
 from gapless.identification.plans.loop_fit import MOST, LoopFit, RecordedPath, by_motor
 from gapless.identification.plans.resting_surface import resting_surface
 from gapless.identification.plans.rung_fits import Foothold, Names, fit_rung
@@ -39,50 +40,6 @@ POLISH = Rung("all together", {})
 
 
 @dataclass(frozen=True)
-class Step:
-    """What came of a rung.
-
-    Attributes:
-        rung: its name; "nominal" is the ground.
-        parameters: that are free on it.
-        by_fold: replay errors on the choosing motions of each fold, rad, by horizon; under
-            CLOSED_LOOP how far the recorded policy is from where it took the robot, m, where the
-            policy is known.
-        kept: whether the ladder goes on from it.
-        why: it is not.
-    """
-
-    rung: str
-    parameters: int
-    by_fold: dict[str, tuple[float, ...]]
-    kept: bool = True
-    why: str = ""
-
-    @property
-    def errors(self) -> dict[str, float]:
-        """The same, averaged over folds."""
-        return {h: float(np.mean(e)) if e else 0.0 for h, e in self.by_fold.items()}
-
-    @property
-    def facts(self) -> dict:
-        """For the calibration's file."""
-        return {**asdict(self), "errors": self.errors}
-
-    def gain_over(self, other: Step) -> float:
-        """Share of the other's errors that is gone, over horizons and folds alike.
-
-        A motion that nothing explains, as one that ends in a stumble, must not drown the others.
-        """
-        shares = [
-            mine / theirs
-            for h, errors in self.by_fold.items()
-            for mine, theirs in zip(errors, other.by_fold[h], strict=True)
-            if theirs > 0
-        ]
-        return 1 - float(np.mean(shares)) if shares else 0.0
-
-
-@dataclass(frozen=True)
 class Footing:
     """Where a ladder stands: with all that teaches, and on each fold."""
 
@@ -108,8 +65,9 @@ class Ladder:
     """
 
     def __init__(self, fitter: Fitter, split: Split) -> None:
-        self.fitter, self.split = _on_surface(fitter, split.learn), split
-        self.rungs = rungs_for(fitter.robot, list(split.learn), self.fitter.surface)
+        self.split, self.learn = split, list(split.learn)
+        self.fitter = _on_surface(fitter, self.learn)
+        self.rungs = rungs_for(fitter.robot, self.learn, self.fitter.surface)
         self.folds = list(split.folds) or [Fold(split.learn, ())]
         self.fitters = [self.fitter]
         if split.cross_validated:  # what a fold does not see must not say where a surface is
@@ -135,7 +93,7 @@ class Ladder:
             rung = queue.pop(0)
             if rung.on(names) == names:  # all that it frees is free
                 continue
-            step, found = self._best(rung, names, below, here)
+            step, found = self._tried(rung, names, below, here)
             steps.append(step)
             self._tell(step, len(steps) - 1, len(steps) - 1 + len(queue))
             if not step.kept:
@@ -165,17 +123,6 @@ class Ladder:
         )
         folds = tuple(f.calibration for f in below.folds if f.calibration)
         return whole, folds if self.split.cross_validated else ()
-
-    def _best(self, rung: Rung, names: Names, below: Footing, here: Step) -> tuple[Step, Footing]:
-        """A rung from each of its starts; a later start must be better than chance."""
-        ways = [replace(rung, starts=(start,)) for start in rung.starts]
-        best, *others = [self._tried(way, names, below, here) for way in ways]
-        for other in others:
-            if other[0].by_fold and (
-                not best[0].by_fold or other[0].gain_over(best[0]) >= LEAST_GAIN
-            ):
-                best = other
-        return best
 
     def _tried(self, rung: Rung, names: Names, below: Footing, here: Step) -> tuple[Step, Footing]:
         """A rung fitted and judged; one that comes to nothing is said and left out."""
@@ -217,21 +164,59 @@ class Ladder:
 
     def _fitted(self, rung: Rung, names: Names, below: Footing) -> Footing:
         """The rung with all that teaches, and on every fold."""
-        learn, careful = self.split.learn, rung is POLISH
-        whole = fit_rung(self.fitter, learn, rung, names, below.whole, careful)
+        careful = rung is POLISH
+        rung, whole = self._whole(rung, names, below.whole, careful)
         if not self.split.cross_validated:
             return Footing(whole, (whole,))
         folds = [
             fit_rung(fitter, fold.learn, rung, names, start, careful)
             if fitter.surface  # which is where the recordings of the fold alone show it
             else fit_rung(
-                *(fitter, learn, rung, names, start, careful),
+                *(fitter, self.learn, rung, names, start, careful),
                 unseen={clip.name for clip in fold.choose},
                 slopes=whole.slopes,
             )
             for fitter, fold, start in zip(self.fitters, self.folds, below.folds, strict=True)
         ]
         return Footing(whole, tuple(folds))
+
+    def _whole(
+        self, rung: Rung, names: Names, below: Foothold, careful: bool
+    ) -> tuple[Rung, Foothold]:
+        """The rung with all that teaches, and the start that it took; folds take the same one.
+
+        A later start must explain what teaches better than chance would, motion by motion.
+        """
+        best, *others = self._from_each_start(rung, names, below, careful)
+        if not others:
+            return best
+        least = self._seen(best[1])
+        for other in others:
+            seen = self._seen(other[1])
+            if seen.gain_over(least) >= LEAST_GAIN:
+                best, least = other, seen
+        return best
+
+    def _from_each_start(
+        self, rung: Rung, names: Names, below: Foothold, careful: bool
+    ) -> list[tuple[Rung, Foothold]]:
+        """Those that come to something; where none does, why the first does not."""
+        found, refusals = [], []
+        for start in rung.starts:
+            way = replace(rung, starts=(start,))
+            try:
+                fitted = fit_rung(self.fitter, self.learn, way, names, below, careful)
+                found.append((way, fitted))
+            except ArtifactError:  # of the machine, which says nothing about a rung
+                raise
+            except GaplessError as error:
+                refusals.append(error)
+        if not found:
+            raise refusals[0]
+        return found
+
+    def _seen(self, whole: Foothold) -> Step:
+        return Step("", 0, self._errors([whole] * len(self.folds)))
 
     def _polished(self, names: Names, below: Footing, here: Step) -> tuple[Step, Footing]:
         """A last fit of what was kept, with fresh slopes: rungs go on with those of earlier ones.

@@ -67,7 +67,7 @@ def rungs_for(
         # a robot that leans, which mass centres and soft gains would answer for.
         root = (f"{kind}/root" for kind in _INERTIAL)
         tilt = (name for name in sensed if name in TILT)
-        names = (*root, f"{gain}@all", "kd@all", "delay@all", *tilt)
+        names = (*root, f"{gain}@all", f"{_damper(robot, recordings)}@all", "delay@all", *tilt)
         # Where drives rub, one ratio for all gains may go far wrong, and a light base with it: what
         # begins there may not come back.
         first = [
@@ -100,6 +100,12 @@ def _rung(name: str, *parameters: str) -> Rung:
         kind = parameter.partition("@")[0].partition("/")[0]
         adds[kind] = (*adds.get(kind, ()), parameter)
     return Rung(name, adds)
+
+
+def _damper(robot: Robot, recordings: Sequence[Recording]) -> str:
+    """The kind that scales the damping gain: a ratio where logs state one that the model lacks."""
+    stated = any(kd > 0 for r in recordings for _, kd in r.conditions.gains.values())
+    return "kd_ratio" if stated and not robot.joints.kd.any() else "kd"
 
 
 def _sensed(robot: Robot, recordings: Sequence[Recording]) -> tuple[str, ...]:

@@ -21,18 +21,43 @@ CANDIDATES = 8
 
 def problem_of(
     settings: IdentifySettings,
-    recordings: Recordings,
+    windows: Windows,
     world: MujocoWorld,
     parameters: Sequence[Parameter],
-    also: Sequence[tuple[int, int]] = (),
 ) -> Problem:
-    """The problem of explaining recordings by parameters.
+    """The problem of explaining windows by parameters.
 
     Args:
         settings: how the fit is made.
-        recordings: what must be explained.
+        windows: what must be explained.
         world: the nominal robot.
         parameters: what is unknown.
+    """
+    _refuse_unknown(settings)
+    return Problem(
+        world,
+        parameters,
+        windows,
+        objective=settings.objective,
+        # Exact slopes know no robust loss.
+        loss="squared" if settings.optimiser == "gradient" else settings.loss,
+        prior_weight=settings.prior_weight,
+        boxes={k: v for k, v in settings.boxes.items() if matches(parameters, k)},
+    )
+
+
+def windows_to_fit(
+    settings: IdentifySettings,
+    recordings: Recordings,
+    world: MujocoWorld,
+    also: Sequence[tuple[int, int]] = (),
+) -> Windows:
+    """The windows of recordings that a fit explains.
+
+    Args:
+        settings: how long they are, and how many.
+        recordings: what must be explained.
+        world: the nominal robot.
         also: recording and first sample of windows beside those that are spread over them.
     """
     _refuse_unknown(settings)
@@ -40,16 +65,7 @@ def problem_of(
     cut = windows_of(recordings, world.robot, settings.horizon, most, also=also)
     if settings.hardest and len(cut) > settings.windows:
         cut = cut[_chosen(cut, world, settings.windows, settings.hardest)]
-    return Problem(
-        world,
-        parameters,
-        cut,
-        objective=settings.objective,
-        # Exact slopes know no robust loss.
-        loss="squared" if settings.optimiser == "gradient" else settings.loss,
-        prior_weight=settings.prior_weight,
-        boxes={k: v for k, v in settings.boxes.items() if matches(parameters, k)},
-    )
+    return cut
 
 
 def _refuse_unknown(settings: IdentifySettings) -> None:
