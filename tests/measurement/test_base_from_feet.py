@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gapless.cli.check_command import _falls
 from gapless.errors import ModelError
 from gapless.identification.problem.simulator import Simulator
 from gapless.measurement import measure
 from gapless.measurement.alignment import in_robot_order
 from gapless.measurement.base_estimate import BaseEstimate, describe
+from gapless.measurement.fall_signs import fall_finding
 from gapless.measurement.judge import replay_error
 from gapless.measurement.replay import replay
 from gapless.measurement.standing_starts import starts_in
@@ -312,7 +312,8 @@ def test_a_robot_beside_its_feet_may_have_fallen(cleated: Robot) -> None:
     clip = posed(cleated, lean)
     found = estimate_of(clip, cleated)
     assert found.unbalanced(50.0) == pytest.approx((2.2, 3.8), abs=0.05)
-    (finding,) = _falls([(clip, found)])
+    finding = fall_finding(clip, found)
+    assert finding is not None
     assert "from 2.2 to 3.8 s" in finding.message and finding.recording == "clip"
     assert estimate_of(posed(cleated, lean[:100]), cleated).unbalanced(50.0) is None
 
@@ -324,7 +325,7 @@ def stepping(standing: np.ndarray, lean: float = 0.0) -> BaseEstimate:
     nothing = np.zeros((count, 3))
     return BaseEstimate(
         *(nothing, quat, nothing, nothing, ("left", "right"), standing),
-        *(np.zeros(count), np.zeros(count), np.full(count, 0.05), "imu"),
+        *(np.zeros(count), np.zeros(count), np.full(count, 0.05), "feet"),
     )
 
 

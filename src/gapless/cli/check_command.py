@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,11 +16,11 @@ from gapless.cli.terminal import check_outputs, console, parse, progress, save_j
 from gapless.errors import GaplessError
 from gapless.measurement.alignment import in_robot_order
 from gapless.measurement.base_estimate import BaseEstimate, describe
+from gapless.measurement.fall_signs import fall_finding
 from gapless.progress import Progress
 from gapless.recordings import Dataset, robot_of
 from gapless.recordings.checks import NEEDED_FOR, CheckReport, check_dataset
 from gapless.recordings.findings import Finding
-from gapless.recordings.recording import Recording
 from gapless.robots import Robot
 
 if TYPE_CHECKING:
@@ -54,12 +53,13 @@ def run(arguments: list[str]) -> int:
     dataset = Dataset.open(args.dataset)
     robot = robot_of(dataset, args.robot)
     with spinner("checking"):
-        report, base = check_dataset(dataset, robot), _bases(dataset, robot)
-        report.findings.extend(_falls(base))
+        report = check_dataset(dataset, robot)
+        base, falls = _bases(dataset, robot)
+        report.findings.extend(falls)
     out = console()
     out.print(_summary(report))
     if base:
-        out.print(describe([estimate.quality for _, estimate in base]))
+        out.print(describe([estimate.quality for estimate in base]))
     if report.findings:
         out.print(findings_table(report.findings))
     out.print(_verdict(report.ok))
@@ -91,24 +91,17 @@ def _check_collection(collection: Collection, args: Check) -> int:
     return 0 if ok else 1
 
 
-def _bases(dataset: Dataset, robot: Robot) -> list[tuple[Recording, BaseEstimate]]:
-    """Recordings without a base, and what their feet say of it."""
-    found = []
-    for i in range(len(dataset)):
+def _bases(dataset: Dataset, robot: Robot) -> tuple[list[BaseEstimate], list[Finding]]:
+    """What feet say of bases that were not logged, and which robots seem to have fallen."""
+    bases, falls = [], []
+    for i in range(len(dataset) if robot.mount == "free" else 0):
         with suppress(GaplessError):  # what cannot be placed is a finding of its own
             recording = dataset[i]
             estimate = in_robot_order(recording, robot).estimate
-            found += [] if estimate is None else [(recording, estimate)]
-    return found
-
-
-def _falls(bases: Sequence[tuple[Recording, BaseEstimate]]) -> Iterator[Finding]:
-    """Joints alone do not show a fall, but no robot stands beside its feet for long."""
-    for recording, estimate in bases:
-        if stretch := estimate.unbalanced(recording.rate):
-            text = "nothing holds its centre of mass from {:.1f} to {:.1f} s: it may have fallen; "
-            text = text.format(*stretch) + "import it with --trim to before that, or leave it out"
-            yield Finding("warning", "balance", text, None, 1, recording.name)
+            bases += [] if estimate is None else [estimate]
+            fall = fall_finding(recording, estimate)
+            falls += [] if fall is None else [fall]
+    return bases, falls
 
 
 def _verdict(ok: bool) -> Text:

@@ -68,13 +68,11 @@ class BaseEstimate:
     def unbalanced(self, rate: float) -> tuple[float, float] | None:
         """From when to when nothing holds it up, s: the first such stretch, None without one.
 
-        A robot that steps is caught by the foot that comes down: its time begins anew.
+        A robot that steps is caught by the foot that comes down: its time begins anew. One that
+        balances on a foot may be beside it, too: where a tilt was logged, that is asked instead.
         """
         beside = (self.outside > OUTSIDE) & ~self._steps(rate)
-        out = np.r_[False, beside | (self._lean > LIES), False]
-        edges = np.flatnonzero(out[1:] != out[:-1]).reshape(-1, 2) / rate
-        long = edges[edges[:, 1] - edges[:, 0] > FALLS]
-        return (float(long[0, 0]), float(long[0, 1])) if len(long) else None
+        return first_long(beside | (self._lean > LIES), rate)
 
     @property
     def _lean(self) -> np.ndarray:
@@ -112,6 +110,14 @@ class BaseQuality:
     floats: float
     tilt: float
     lost: float
+
+
+def first_long(signs: np.ndarray, rate: float) -> tuple[float, float] | None:
+    """The first stretch of (T,) signs that lasts longer than a fall takes, s; None without one."""
+    padded = np.r_[False, signs, False]
+    edges = np.flatnonzero(padded[1:] != padded[:-1]).reshape(-1, 2) / rate
+    long = edges[edges[:, 1] - edges[:, 0] > FALLS]
+    return (float(long[0, 0]), float(long[0, 1])) if len(long) else None
 
 
 def describe(found: Sequence[BaseQuality]) -> str:

@@ -26,7 +26,7 @@ def complemented(feet: np.ndarray, recording: Recording) -> np.ndarray:
         feet: (T, 3) unit vectors: up according to the feet, seen from the base.
         recording: whose channels are used.
     """
-    slow = _gravity(recording)
+    slow = up_felt(recording)
     slow = feet if slow is None else slow
     gyro = recording.channels.get("imu_gyro")
     fast = feet if gyro is None else _turned(slow, np.nan_to_num(gyro), recording.rate)
@@ -35,7 +35,7 @@ def complemented(feet: np.ndarray, recording: Recording) -> np.ndarray:
     return _unit(fast + _smooth(slow - fast, recording.rate))
 
 
-def _gravity(recording: Recording) -> np.ndarray | None:
+def up_felt(recording: Recording) -> np.ndarray | None:
     """(T, 3) up according to the accelerometer, filled where the base was not steady."""
     acceleration = recording.channels.get("imu_acc")
     if acceleration is None:

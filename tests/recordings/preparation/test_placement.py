@@ -167,6 +167,20 @@ def test_another_gain_is_no_slip(stated: bool) -> None:
     assert [f.recording for f in compare_delays(clips)] == ([] if stated else ["d"])
 
 
+@pytest.mark.parametrize("policy", ["walker", None])
+@pytest.mark.parametrize("names", ["aa", "abcd"])
+def test_takes_of_a_policy_repeat_nothing(names: str, policy: str | None) -> None:
+    """Feedback decides when its commands come: its takes and files may differ in their lag."""
+    rng = np.random.default_rng(0)
+    clips = []
+    for k, name in enumerate(names):
+        target = np.cumsum(rng.normal(scale=0.02, size=(400, 3)), axis=0)
+        late = 4 if k == len(names) - 1 else 2
+        clip = plain(name, np.roll(target, late, axis=0), target, 50.0, name)
+        clips.append(replace(clip, conditions=Conditions(policy=policy)))
+    assert len(compare_delays(clips)) == (0 if policy else 1)
+
+
 def real_chirps(folder, steps: int, bad: int) -> list[Recording]:
     """K-Bot leg: half-second pieces of five chirps, dealt to three sessions."""
     pieces = []

@@ -32,13 +32,15 @@ def compare_delays(
     Repetitions of one motion are compared with each other; then each source file (all its
     recordings pooled, because a single short ramp cannot tell) with the other files. The lag of a
     joint depends on the motion, so peers must agree among themselves before one of them is blamed.
-    It depends on the gains too: only recordings of the same gains are compared.
+    It depends on the gains too: only recordings of the same gains are compared. A policy answers
+    what the joints did: the lag of its commands says as much about it as about the robot, and no
+    two of its takes repeat a command. They are compared with nothing.
 
     Args:
         recordings: of one robot.
         delays: of each recording, where they are known already.
     """
-    usable = {i: r for i, r in enumerate(recordings) if r.target is not None}
+    usable = {i: r for i, r in enumerate(recordings) if _is_comparable(r)}
 
     def measured(group: list[int]) -> Delay:
         if delays is not None and len(group) == 1:
@@ -58,6 +60,11 @@ def compare_delays(
             for i in group:
                 findings.setdefault(i, _finding(usable[i], f"source {source!r}", shift))
     return list(findings.values())
+
+
+def _is_comparable(recording: Recording) -> bool:
+    """Whether it has commands that were fixed before."""
+    return recording.target is not None and not recording.conditions.policy
 
 
 def _odd_sources(
