@@ -5,7 +5,8 @@ Each hidden unit (PhysX, `typical`) is recorded under 14 commands of 10 s with `
 8 other commands are predicted in the raw, the identified and the corrected simulator. A walk is
 chaotic: the robot walks each of these commands several times, and the table says what that still
 leaves open, which is the error that a perfect simulator would show. Where the base is not logged,
-the recordings that teach show encoders, targets and torques alone; those that judge always show it.
+the recordings that teach show encoders, targets and torques alone, or with an IMU's orientation and
+turning rate; those that judge always show it.
 A cell that the file has is not made again; a cell that was stopped goes on.
 
     python benchmarks/predict_walk.py --policies DIR --units 11 12 13 --out out/walk
@@ -43,36 +44,36 @@ TESTED = (
 AXES = ("vx", "vy", "wz")
 
 
-def recorded(args: argparse.Namespace, walker: str, unit: int, use: str, base: bool) -> Dataset:
+def recorded(args: argparse.Namespace, walker: str, unit: int, use: str, logged: str) -> Dataset:
     """Walks of a unit; made once."""
     plan = CollectionPlan(
         robot="g1",
         mount="free",
         policy=str(args.policies / walker),
         commands=TAUGHT if use == "learn" else TESTED,
-        base=base,
+        base=logged == "logged",
+        imu=logged == "imu",
         seconds=args.seconds,
         units=(unit,),
         repeats=1 if use == "learn" else args.takes,
         hidden=args.hidden,
         engine=args.engine,
     )
-    logged = "base" if base else "no_base"
     return collect(plan, args.out / walker / f"unit{unit}" / f"{use}_{logged}").dataset()
 
 
-def predicted(args: argparse.Namespace, walker: str, unit: int, base: bool) -> dict[str, Any]:
+def predicted(args: argparse.Namespace, walker: str, unit: int, logged: str) -> dict[str, Any]:
     """One cell: recordings, simulators, predictions."""
     robot = Robot.load("g1", mount="free")
-    data = recorded(args, walker, unit, "learn", base)
-    folder = args.out / walker / f"unit{unit}" / ("run_base" if base else "run_no_base")
+    data = recorded(args, walker, unit, "learn", logged)
+    folder = args.out / walker / f"unit{unit}" / f"run_{logged}"
     begun = time.perf_counter()
     run = close(data, robot, folder)
     seconds = time.perf_counter() - begun
     found: WalkPrediction = predict_walks(
         Policy.load(args.policies / walker, robot),
         run.worlds(),
-        recorded(args, walker, unit, "test", base=True),
+        recorded(args, walker, unit, "test", "logged"),
         taught=run.taught,
         episodes=args.episodes,
     )
@@ -90,7 +91,7 @@ def study(args: argparse.Namespace) -> dict[str, Any]:
             for logged in args.base:
                 key = f"{walker} unit {unit} base {logged}"
                 if key not in found:
-                    found[key] = predicted(args, walker, unit, logged == "logged")
+                    found[key] = predicted(args, walker, unit, logged)
                     write_json(file, found)
     return found
 
@@ -128,7 +129,9 @@ def main() -> None:
     parser.add_argument("--policies", type=Path, required=True, help="folder of the walkers")
     parser.add_argument("--walkers", nargs="+", default=list(WALKERS[:1]), choices=WALKERS)
     parser.add_argument("--units", type=int, nargs="+", default=[11, 12, 13])
-    parser.add_argument("--base", nargs="+", default=["logged"], choices=("logged", "missing"))
+    parser.add_argument(
+        "--base", nargs="+", default=["logged"], choices=("logged", "imu", "missing")
+    )
     parser.add_argument("--hidden", default="typical", help="size of the hidden effects")
     parser.add_argument("--engine", default="physx", help="of the hidden robot")
     parser.add_argument("--seconds", type=float, default=10.0, help="of each walk")

@@ -199,6 +199,18 @@ def test_command_and_python_record_the_same(planned: dict[str, Any], tmp_path: P
         collect(CollectionPlan(**{**vars(plan), "base": True}), tmp_path / "called")
 
 
+def test_a_log_without_the_base_may_have_an_imu(planned: dict[str, Any], tmp_path: Path) -> None:
+    """Orientation and turning rate, as the sensors of the base say them, by the names of an IMU."""
+    few = planned | {"units": (1,), "seconds": 1.2}
+    logged = collect(CollectionPlan(**few), tmp_path / "base").dataset()[0]
+    seen = collect(CollectionPlan(**few, base=False, imu=True), tmp_path / "imu").dataset()[0]
+    bare = collect(CollectionPlan(**few, base=False), tmp_path / "bare").dataset()[0]
+    assert set(seen.channels) - set(bare.channels) == {"imu_quat_wxyz", "imu_gyro"}
+    assert not any("base" in channel for channel in {*seen.channels, *bare.channels})
+    for mine, theirs in (("imu_quat_wxyz", "base_quat_wxyz"), ("imu_gyro", "base_ang_vel_b")):
+        np.testing.assert_array_equal(seen.channels[mine], logged.channels[theirs])
+
+
 def test_another_network_does_not_go_on_with_a_collection(
     planned: dict[str, Any], tmp_path: Path
 ) -> None:

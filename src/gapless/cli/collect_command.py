@@ -52,6 +52,8 @@ class Collect(Placed):
     """Commands of its walks, e.g. 0.5,0,0; drawn from its trained range by default."""
     base: bool = True
     """Whether the log of a walk shows the base, as a tracker and an IMU would."""
+    imu: bool = False
+    """With --no-base: whether it shows what the IMU says, orientation and turning rate."""
     seconds: float | None = None
     """Length of each motion or walk that is drawn."""
     payloads: tuple[float, ...] | None = None

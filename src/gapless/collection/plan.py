@@ -49,6 +49,10 @@ class PlannedSequence:
         return f"{self.motion}/{self.payload:g}kg/{self.rate}hz/unit{self.unit}/{self.repeat}"
 
 
+OF_WALKS = ("policy", "commands", "base", "imu")
+"""What a plan of motions does not have."""
+
+
 @dataclass(frozen=True)
 class CollectionPlan:
     """Every motion is played with every payload, at every rate, on every unit, every repeat.
@@ -62,6 +66,7 @@ class CollectionPlan:
         policy: file or folder of a policy whose walks are recorded, instead of motions.
         commands: of its walks; none draws them from its trained range.
         base: whether the log of a walk shows the base: its pose and its velocity.
+        imu: whether a log without the base shows what its IMU says: orientation and turning rate.
         seconds: length of each motion that is drawn.
         hours: robot time to reach with as many motions as that takes; None plays each once.
         payloads: load on each of `payload_links`, kg.
@@ -86,6 +91,7 @@ class CollectionPlan:
     policy: str | None = None
     commands: tuple[tuple[float, ...], ...] = ()
     base: bool = True
+    imu: bool = False
     seconds: float = 9.15
     hours: float | None = None
     payloads: tuple[float, ...] = (0.0,)
@@ -159,8 +165,8 @@ class CollectionPlan:
     def _wrong_motions(self) -> Iterator[str]:
         if not self.motions and not self.levels:
             yield "no motion was named; give --levels, --motions or --policy"
-        if self.commands or not self.base:
-            yield "--command and --no-base are of walks; give --policy"
+        if self.commands or not self.base or self.imu:
+            yield "--command, --no-base and --imu are of walks; give --policy"
 
     @property
     def key(self) -> str:
@@ -172,7 +178,7 @@ class CollectionPlan:
         """Plain JSON form."""
         facts = asdict(self)
         if self.policy is None:  # what is of walks only
-            facts = {k: v for k, v in facts.items() if k not in ("policy", "commands", "base")}
+            facts = {k: v for k, v in facts.items() if k not in OF_WALKS}
         return json.loads(json.dumps(facts))
 
     @property

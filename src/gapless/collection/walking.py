@@ -20,6 +20,9 @@ from gapless.worlds.chance import generator
 from gapless.worlds.mujoco_world import MujocoWorld
 from gapless.worlds.world import State, Trajectory, World
 
+IMU = {"base_quat_wxyz": "imu_quat_wxyz", "base_ang_vel_b": "imu_gyro"}
+"""What an IMU says of the base, and what that is called where nothing else is known of it."""
+
 PAIRED = ("q", "dq", "torque")
 """What is kept of the replica, as sim_...; its base only where the robot's is logged."""
 
@@ -35,6 +38,7 @@ class WalkedBatch:
         sim: what the replica made of the same targets.
         facts: what is true of all of them, for the provenance.
         base: whether the base is logged.
+        imu: whether an IMU is, where the base is not.
     """
 
     sequences: list[PlannedSequence]
@@ -43,6 +47,7 @@ class WalkedBatch:
     sim: Trajectory
     facts: dict[str, Any]
     base: bool
+    imu: bool
 
     @property
     def frames(self) -> int:
@@ -66,16 +71,19 @@ class WalkedBatch:
     def recordings(self) -> Iterator[Recording]:
         """What the sensors saw of each walk; one that fell is kept up to its fall."""
         for i, sequence in enumerate(self.sequences):
-            channels = BASE if self.base else ()
+            channels = BASE if self.base else tuple(IMU) if self.imu else ()
             seen = episode_recording(self.episodes, i, self.conditions[i], channels=channels)
             if seen is None:
                 continue
+            named = (
+                seen.channels if self.base else {IMU.get(k, k): v for k, v in seen.channels.items()}
+            )
             own: dict[str, Any] = {"sequence": sequence.id, "level": sequence.level}
             if self.episodes.fell[i] <= self.episodes.steps:
                 own["fell"] = round(int(self.episodes.fell[i]) / self.episodes.rate, 4)
             yield replace(
                 seen,
-                channels=seen.channels | self._replica(i, len(seen)),
+                channels=named | self._replica(i, len(seen)),
                 provenance=seen.provenance | self.facts | own,
             )
 
@@ -117,7 +125,7 @@ def record_walks(
     given = np.asarray(episodes.targets, float)
     sim = replica.rollout(start, given, history=given[:, :1], conditions=told)
     facts = {"world": target.identity.key, "replica": replica.identity.key}
-    return WalkedBatch(batch, told, episodes, sim, facts, plan.base)
+    return WalkedBatch(batch, told, episodes, sim, facts, plan.base, plan.imu)
 
 
 def _starts(

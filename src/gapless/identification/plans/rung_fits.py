@@ -26,9 +26,8 @@ QUICK = {"tolerance": 5e-3, "iterations": 8}
 ON_FLOOR = {"tolerance": 5e-3, "iterations": 30}
 """The same of a careful fit on a floor: what smaller steps bring there is not seen in replays."""
 
-WORTH = 0.02
-"""Share of its cost that a rung must promise to take off what teaches, or it is not fitted: costs
-are squares, so that is the least gain of an error that is kept."""
+WORTH = 0.005
+"""Share of its cost that a rung must promise to take off what teaches, or it is not fitted."""
 
 WITHIN = 0.5
 """How much joints of a kind differ, as a share of what is unknown of the kind."""

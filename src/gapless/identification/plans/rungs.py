@@ -61,6 +61,14 @@ def rungs_for(
     drive = (gain, "damping", "frictionloss", "armature")
     first = [_rung("by motor type", *(f"{k}@motors" for k in drive), "delay@all")]
     zeros = [_rung("encoder bias", "encoder_bias")]
+    rubs = [
+        _rung("load friction", "load_friction@motors"),
+        _rung("quadratic load friction", "quadratic_friction@motors"),
+        _rung("Stribeck friction", "stribeck_torque@motors"),
+    ]
+    # A leg that carries the robot rubs more: told late, each joint would have got the friction of
+    # the loads it happened to bear, and a kick bears others.
+    early, late = (rubs, []) if robot.mount == "free" else ([], rubs)
     sensed = _sensed(robot, recordings)
     if robot.mount == "free":
         # ASAP's set: the base, and one ratio for all gains. A tilted IMU starts every replay with
@@ -81,12 +89,11 @@ def rungs_for(
         *([_rung("IMU", *sensed)] if sensed else []),
         # Early: what a surface holds, no later rung must explain by friction or wrong zeros.
         *([replace(_rung("surface", *surface.starts), alone=True)] if surface else []),
+        *early,
         _rung("each joint", *drive),
         *([_rung("held load", *_held(loaded))] if loaded else []),
         *(zeros if zeros[0] not in first else []),
-        _rung("load friction", "load_friction@motors"),
-        _rung("quadratic load friction", "quadratic_friction@motors"),
-        _rung("Stribeck friction", "stribeck_torque@motors"),
+        *late,
         _rung("backlash", "backlash@motors"),
         *([_rung("floor friction", "floor_friction")] if robot.mount == "free" else []),
         *([_rung("torque limits", "effort@motors")] if _limited(robot) and not loaded else []),
