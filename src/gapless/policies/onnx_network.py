@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -261,12 +263,8 @@ def _session(model: Path | bytes) -> Any:
         _refuse_foreign(model)
     source = str(model) if isinstance(model, Path) else model
     try:
-        return onnxruntime.InferenceSession(
-            # Without a fallback: onnxruntime prints about it where results of commands are.
-            *(source, options),
-            providers=["CPUExecutionProvider"],
-            enable_fallback=0,
-        )
+        with redirect_stdout(StringIO()):  # where results of commands are, it prints what failed
+            return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime has no common class of its errors
         raise FormatError(
             f"{model if isinstance(model, Path) else 'the network'} is no network that onnxruntime "

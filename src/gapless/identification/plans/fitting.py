@@ -105,6 +105,7 @@ class _Course:
         seconds = self.problem.simulator.simulated_seconds
         now = replace(reached, simulated=seconds)
         self.checkpoint.keep(self.stage, self.whole, now.arrays, now.facts)
+        self.problem.forget_replays()
         return reached
 
     def resumed(self, at: Reached) -> Reached:

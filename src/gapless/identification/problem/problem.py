@@ -84,6 +84,10 @@ class Problem:
         twin._start_filter = twin._last = None
         return twin
 
+    def forget_replays(self) -> None:
+        """Replay the next point, whether or not it was the last: as one who resumes here must."""
+        self._last = None
+
     def with_free_starts(self, z: np.ndarray) -> Problem:
         """The same with starts unknown within the error of reading them; see `free_starts`."""
         twin = copy(self)
