@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
+from gapless.field_kinds import wrong_fields
 from gapless.parameters import KINDS, Parameter
 from gapless.robots import Robot
 from gapless.worlds.effects import Effects
@@ -82,7 +85,7 @@ def from_entry(entry: dict[str, Any]) -> Estimate:
     nominal = tuple(map(float, entry["nominal"]))
     if len(nominal) != len(parameter.places or ("",)):
         raise ValueError(f"{parameter.name} has {len(nominal)} nominal figures")
-    return Estimate(
+    found = Estimate(
         parameter,
         float(entry["value"]),
         float(entry["std"]),
@@ -90,3 +93,7 @@ def from_entry(entry: dict[str, Any]) -> Estimate:
         bool(entry["at_bound"]),
         nominal,
     )
+    wrong = [*wrong_fields(found), *wrong_fields(parameter)]
+    if wrong or not np.isfinite([found.value, found.std]).all():
+        raise ValueError("; ".join(wrong) or f"{found.name} is {found.value} ± {found.std}")
+    return found

@@ -19,6 +19,9 @@ CAREFUL = 0.5
 PEAK = 1.875
 """Highest speed of a minimum-jerk move over its mean speed."""
 
+SLOWEST = 0.01
+"""Samples a second below which a unit was mistaken."""
+
 FARTHEST = 1e6
 """rad and m: beyond, no motion of anything is meant, and slopes are no numbers."""
 UNIT = 0.01
@@ -59,8 +62,8 @@ class Motion:
 
     def _problems(self) -> Iterator[str]:
         expected = {"q": len(self.joints), "base_pos": 3, "base_quat_wxyz": 4}
-        if not 0 < self.rate < np.inf:
-            yield f"rate is {self.rate}, expected samples per second above 0"
+        if not SLOWEST <= self.rate < np.inf:
+            yield f"rate is {self.rate}, expected samples per second, {SLOWEST} or more"
             return
         if len(set(self.joints)) != len(self.joints):
             yield "a joint is named twice"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -154,6 +155,11 @@ def _chain(nodes: list[Any], stored: dict[str, np.ndarray], path: Path) -> MlpWe
             raise DataError(_other(path, f"it has {kind} after {len(layers)} layers"))
     if len(layers) != len(active) + 1 or len(set(active)) != 1:
         raise DataError(_other(path, f"{len(layers)} layers, {active} after them"))
+    for (before, _), (after, _) in pairwise(layers):
+        if len(before) != after.shape[1]:
+            raise DataError(
+                _other(path, f"{len(before)} numbers go to a layer that takes {after.shape[1]}")
+            )
     return MlpWeights(tuple(layers), active[0], *_scaled(scaling, layers[0][0].shape[1]))
 
 

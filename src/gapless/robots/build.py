@@ -155,6 +155,8 @@ def set_joints(spec: mujoco.MjSpec, joints: Joints) -> None:
     on, off = mujoco.mjtLimited.mjLIMITED_TRUE, mujoco.mjtLimited.mjLIMITED_FALSE
     for i, name in enumerate(joints.names):
         joint = spec.joint(name)
+        if joint is None:
+            raise ModelError(f"the robot has no joint {name!r} in its model; was its file edited?")
         limits = joints.lower[i], joints.upper[i]
         limited = bool(np.isfinite(limits).all())
         joint.limited = on if limited else off
