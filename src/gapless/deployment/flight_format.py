@@ -74,7 +74,7 @@ class FlightHeader:
             header = cls(**{**data, "joints": tuple(data["joints"])})
         except (AttributeError, KeyError, TypeError) as error:
             raise FormatError(f"{folder / HEADER} is no header of a flight: {error}") from error
-        wrong = [*wrong_fields(header), *header._wrong_columns()]
+        wrong = [*wrong_fields(header)] or [*header._wrong_columns()]
         if wrong:
             raise FormatError(f"{folder / HEADER} is no header of a flight: {'; '.join(wrong)}")
         return header

@@ -150,8 +150,9 @@ class Evaluation(PrintsAsTables):
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise FormatError(f"{where} is damaged: {error!r}") from error
         wrong = list(wrong_fields(found))
-        if wrong or not found.worlds or not all(w.survived for w in found.worlds):
-            raise FormatError(f"{where} is damaged: {'; '.join(wrong) or 'it has no episodes'}")
+        if wrong or not found.worlds or not all(_episodes_agree(w) for w in found.worlds):
+            why = "; ".join(wrong) or "its episodes are none, or differ in number"
+            raise FormatError(f"{where} is damaged: {why}")
         return found
 
     @classmethod
@@ -186,6 +187,12 @@ class Evaluation(PrintsAsTables):
         from gapless.evaluation.evaluation_tables import evaluation_tables
 
         return evaluation_tables(self)
+
+
+def _episodes_agree(scores: WorldScores) -> bool:
+    """Whether every list has a number for each of one or more episodes."""
+    listed = (scores.survived, scores.seconds, scores.commands, *scores.scores.values())
+    return len({len(each) for each in listed}) == 1 and len(scores.survived) > 0
 
 
 def _sensitivity(entry: dict[str, Any]) -> Sensitivity:

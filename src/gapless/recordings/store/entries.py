@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,10 +37,12 @@ class Header:
     provenance: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.rate != int(self.rate) or self.rate < 1:
+        if not 1 <= self.rate < math.inf:
+            raise DataError(f"a dataset's rate is {self.rate} Hz; expected 1 or more")
+        if self.rate != int(self.rate):
             raise DataError(
                 f"a dataset's rate must be a whole number of samples per second, not {self.rate}; "
-                f"resample, for example with --rate {max(1, round(self.rate))}"
+                f"resample, for example with --rate {round(self.rate)}"
             )
         object.__setattr__(self, "rate", int(self.rate))
 
