@@ -84,6 +84,7 @@ class _Queue:
         options = {"num_cpus": 1, "max_retries": RETRIES, "retry_exceptions": False}
         self._do = ray.remote(**options)(_fulfilled)
         self._ear = ray.remote(num_cpus=0, max_restarts=-1)(_Ear).remote()
+        self._question: Any = None
         self.sent = 0
 
     def __enter__(self) -> _Queue:
@@ -138,9 +139,13 @@ class _Queue:
             ) from error
 
     def _heard(self) -> list[tuple[str, dict[str, Any]]]:
+        """What is new; an answer that is late, as of a busy node, is waited for the next time."""
+        asked = self._question or self._ear.heard.remote()
+        ready, _ = self._ray.wait([asked], timeout=LOOK_EVERY)
+        self._question = None if ready else asked
         try:
-            return self._ray.get(self._ear.heard.remote(), timeout=LOOK_EVERY)
-        except self._ray.exceptions.RayError:  # its node is busy, or was lost with what it heard
+            return self._ray.get(asked) if ready else []
+        except self._ray.exceptions.RayError:  # its node was lost with what it heard
             return []
 
 
