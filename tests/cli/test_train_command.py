@@ -77,6 +77,7 @@ def stopping(at: int) -> Any:
     return train
 
 
+@pytest.mark.slow
 def test_the_same_command_resumes(
     given: list[str],
     tmp_path: Path,

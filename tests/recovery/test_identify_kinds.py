@@ -91,7 +91,12 @@ CASES = {
     # The nominal motors must saturate too: a limit that nothing meets has no slope.
     "effort": on_joints("effort", 0.8, 0.5, "kp", robot="weak arm"),
     "strength": on_joints("strength", 0.7, 1.3, "frictionloss"),
-    "kd_ratio": on_joints("kd_ratio", 0.6, 1.5, "kp"),
+    # The arm has no damping gain.
+    "kd_ratio": Case(
+        {"kd_ratio/waist_roll_joint": 0.6, "kd_ratio/waist_pitch_joint": 1.5},
+        ("kp/waist_roll_joint", "kp/waist_pitch_joint"),
+        "waist",
+    ),
     "delay": on_joints("delay", 0.013, 0.021, "kp"),
     # Both the target and the reading are off, so only gravity tells: it needs a heavy joint.
     "encoder_bias": Case(
