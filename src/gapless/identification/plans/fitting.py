@@ -23,9 +23,6 @@ FIRST_WINDOWS, FIRST_SECONDS = 32, 2.0
 ROUNDS, STEADY = 4, 0.8
 """A fit is repeated while the usual size of its errors still falls below this share."""
 
-LAST_STEPS = 3
-"""Of a rough fit whose priors count more at its end, which moves it little."""
-
 
 class NothingToGainError(GaplessError):
     """A fit that was not made: what its slopes promise is too little."""
@@ -183,8 +180,6 @@ class _Course:
 
     def _again(self, part: Problem, z: np.ndarray, linear: Linear) -> Iterate:
         effort = self.options if self.optimiser == "gauss-newton" else {}
-        if self.known is not None:
-            effort = {**effort, "iterations": LAST_STEPS}
         return gauss_newton(part, z, **{**effort, "linear": linear, "refreshes": 0})
 
 
