@@ -224,6 +224,7 @@ def test_another_network_does_not_go_on_with_a_collection(
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
+        ({"imu": True}, "give --no-base with it"),
         ({"rates": (100,)}, "give --rates 50"),
         ({"mount": "fixed"}, "--mount free"),
         ({"motions": ("chirp",)}, "leave out --motions"),

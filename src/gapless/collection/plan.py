@@ -149,6 +149,8 @@ class CollectionPlan:
             yield from self._wrong_motions()
         elif self.motions or self.levels:
             yield "a policy decides its motions itself; leave out --motions and --levels"
+        if self.policy and self.imu and self.base:
+            yield "--imu is of logs without the base; give --no-base with it"
         if any(self.payloads) and not self.payload_links:
             most = max(self.payloads)
             yield f"nothing carries the payload of {most} kg; give --payload-links LINK"
