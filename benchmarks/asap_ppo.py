@@ -4,7 +4,7 @@ PPO trains ASAP's network with ASAP's reward and begins at no correction. A tent
 the choosing motions judge it; a row is what one would have, had one stopped then: the correction
 that they liked best so far, and its error on motions that are held out. Beside it the gradient
 trainer with the same network, head, recordings and start, and `identify` as `close` has it. Seconds
-are of one core, without judging. Stopped, the same command goes on.
+are of a processor, without judging. Stopped, the same command goes on.
 
     python benchmarks/asap_ppo.py --data out/g1/fit/50hz --hours 6 --out out/asap_ppo
 """
@@ -28,7 +28,7 @@ from gapless.comparison.methods import METHODS, Bench, asap_network, identified
 from gapless.corrections.training.trainer import TrainingProgress
 from gapless.learning.ppo_progress import JUDGEMENT
 from gapless.progress import Progress
-from gapless.recordings import Recordings
+from gapless.recordings.recording import Recordings
 from gapless.worlds import World
 
 STEP, HORIZON, WINDOWS = 0.004, 1.0, 20
@@ -53,25 +53,24 @@ class Course:
         test: recordings that judge it.
         keep: called with all points after each.
         points: so far, of earlier runs too.
-        limit: seconds of a training that time ends; None counts them here.
     """
 
     bench: Bench
     test: Recordings
     keep: Callable[[list[Point]], None]
     points: list[Point]
-    limit: float | None = None
     judging: float = 0.0
-    began: float = field(default_factory=time.perf_counter)
+    began: float = field(default_factory=time.process_time)
+
+    def __post_init__(self) -> None:
+        self.began -= self.points[-1]["seconds"] if self.points else 0.0
 
     def watch(self, now: Progress) -> None:
         """Judge a correction that the choosing motions have judged, with the clock stopped."""
         if not isinstance(now, TrainingProgress) or now.correction is None:
             return
-        asked = time.perf_counter()
+        asked = time.process_time()
         seconds = asked - self.began - self.judging
-        if self.limit is not None:
-            seconds = self.limit * now.done / now.total
         best = self.points[-1] if self.points else None
         choose, found = now.figures[JUDGEMENT], best
         if best is None or choose < best["choose"]:
@@ -81,7 +80,7 @@ class Course:
         if best is not None:
             self.points[-1]["choose"] = min(choose, best["choose"])
         self.keep(self.points)
-        self.judging += time.perf_counter() - asked
+        self.judging += time.process_time() - asked
 
 
 def ppo(course: Course) -> None:
@@ -99,7 +98,7 @@ def gradient(course: Course) -> None:
 def identify(course: Course) -> None:
     """The ladder; its one point is its end."""
     world = identified(course.bench)
-    seconds = time.perf_counter() - course.began
+    seconds = time.process_time() - course.began
     course.points.append({**errors(course.test, world), "seconds": seconds, "choose": float("nan")})
     course.keep(course.points)
 
@@ -128,7 +127,7 @@ def study(args: argparse.Namespace) -> dict[str, Any]:
             write_json(file, found)
 
         before = list(found["courses"].get(name, [])) if name == "ppo" else []
-        course = Course(bench, split.test, keep, before, budget if name == "ppo" else None)
+        course = Course(bench, split.test, keep, before)
         course.bench = replace(
             bench, watch=course.watch, checkpoint=args.out / f"{name}.safetensors"
         )
@@ -140,7 +139,7 @@ def study(args: argparse.Namespace) -> dict[str, Any]:
 
 def table(found: dict[str, Any]) -> Table:
     """A row a point; the gain is of the first metric."""
-    shown = Table("", "s of one core", *METRICS.values(), "gain", title="held-out motions, 1 s")
+    shown = Table("", "s of a processor", *METRICS.values(), "gain", title="held-out motions, 1 s")
     raw = found["raw"]
 
     def row(name: str, seconds: float, point: Point) -> None:
@@ -160,7 +159,7 @@ def main() -> None:
     """Parse, run, print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--hours", type=float, default=6.0, help="of PPO, on one core")
+    parser.add_argument("--hours", type=float, default=6.0, help="of PPO by the clock, on one core")
     parser.add_argument("--courses", nargs="+", default=list(COURSES), choices=list(COURSES))
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("out/asap_ppo"))

@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.table import Table
 
 from gapless import Dataset, MujocoWorld, Robot, identify
-from gapless.artifact import write_json
+from gapless.artifact import read_json, write_json
 from gapless.cli.main import main as gapless
 from gapless.identification import IdentifySettings
 from gapless.measurement.judge import replay_error
@@ -140,8 +140,8 @@ class Truth:
         self.model.dof_frictionloss[6:] = self.dry + rubs + sticks
         data.qfrc_applied[6:] = torque
 
-    def recorded(self, targets: np.ndarray, register: float) -> np.ndarray:
-        """(T, J) what the encoders read."""
+    def recorded(self, targets: np.ndarray, register: float) -> tuple[np.ndarray, float]:
+        """(T, J) what the encoders read, and how far the trunk really leant at most, deg."""
         data, step = mujoco.MjData(self.model), self.model.opt.timestep
         data.qpos[7:] = self.stance
         mujoco.mj_forward(self.model, data)
@@ -151,14 +151,15 @@ class Truth:
         each = round(1 / RATE / step)
         rows = np.repeat(np.arange(len(targets)), each)
         sent = np.concatenate([np.zeros(round(1.5 / step) + late, int), rows])[: -late or None]
-        read = np.zeros_like(targets)
+        read, upright = np.zeros_like(targets), 1.0
         for k, row in enumerate(sent):
             at, rest = divmod(k - (len(sent) - len(rows)), each)
             if at >= 0 and rest == 0:
                 read[at] = np.round((data.qpos[7:] - self.zeros) / tick) * tick
             self.drive(data, targets[row], register)
             mujoco.mj_step(self.model, data)
-        return read
+            upright = min(upright, data.xmat[1, 8])
+        return read, float(np.degrees(np.arccos(upright)))
 
 
 def eased(t: np.ndarray, begin: float, end: float) -> np.ndarray:
@@ -204,12 +205,12 @@ def motion(name: str, truth: Truth) -> np.ndarray:
         bend(0.45 * np.clip(-wave(0.6, 0.15) - 0.6, 0, 1), 0, 1)
     if kind == "kick":
         u = t % 4.0
-        lean(0.24 * eased(u, 0, 1) * (1 - eased(u, 3, 4)))
+        lean(0.19 * eased(u, 0, 1) * (1 - eased(u, 3, 4)))
         lifted = eased(u, 1.1, 1.6) * (1 - eased(u, 2.3, 2.8))
         kicks = eased(u, 1.6, 1.75) * (1 - eased(u, 1.8, 2.2))
-        add("hip_pitch", -0.3 * lifted - 0.4 * kicks, 1, 0)
-        add("knee", 0.7 * lifted - 0.5 * kicks, 1, 0)
-        add("ankle_pitch", -0.4 * lifted, 1, 0)
+        add("hip_pitch", -0.18 * lifted - 0.24 * kicks, 1, 0)
+        add("knee", 0.42 * lifted - 0.3 * kicks, 1, 0)
+        add("ankle_pitch", -0.24 * lifted, 1, 0)
     q[:, column["head_yaw"]] += 0.4 * begun * wave(0.45)
     q[:, column["head_pitch"]] += 0.2 * begun * wave(0.35, 1.0)
     return q
@@ -221,10 +222,13 @@ def written(folder: Path, truth: Truth) -> None:
     (folder / "robot.xml").write_text(model(2.3, (0.0, 0.0, 0.08)))
     said = MAPPING.format(joints=json.dumps(truth.joints), stall=STALL, speed=NO_LOAD)
     (folder / "mapping.toml").write_text(said)
+    leans = {}
     for name, register in REGISTERS.items():
         goal = motion(name, truth)
         log = {"time": np.arange(len(goal)) / RATE, "goal": goal, "kp": np.float64(register)}
-        np.savez(folder / "logs" / name, position=truth.recorded(goal, register), **log)
+        position, leans[name] = truth.recorded(goal, register)
+        np.savez(folder / "logs" / name, position=position, **log)
+    write_json(folder / "leans.json", leans)
 
 
 def main() -> None:
@@ -256,10 +260,14 @@ def main() -> None:
         clip.name: {w: 1e3 * replay_error([clip], world, 0.5, 24) for w, world in worlds.items()}
         for clip in data
     }
-    shown = Table("motion", *worlds, title="replay error over 0.5 s, mrad; * taught and chose")
+    leans = read_json(folder / "leans.json")
+    title = "replay error over 0.5 s, mrad; * taught and chose"
+    shown = Table("motion", *worlds, "leant at most, deg", title=title)
     for name, row in errors.items():
-        shown.add_row(name + "*" * (name in LEARN), *(f"{e:.2f}" for e in row.values()))
-    facts = {"errors_mrad": errors, "processor_seconds": seconds, "ladder": found.ladder}
+        figures = (*(f"{e:.2f}" for e in row.values()), f"{leans[name]:.0f}")
+        shown.add_row(name + "*" * (name in LEARN), *figures)
+    facts = {"errors_mrad": errors, "leans_deg": leans, "ladder": found.ladder}
+    facts["processor_seconds"] = seconds
     write_json(folder / "servo_humanoid.json", facts)
     Console(width=120).print(shown)
     print(

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from gapless.errors import DataError
 from gapless.measurement.base_estimate import BaseEstimate
 from gapless.measurement.base_from_feet import base_from_feet
+from gapless.measurement.carried_weight import carried_weight, without_weight
 from gapless.measurement.rotation_rate import angular_velocity
+from gapless.measurement.standing_body import UPWARD, StandingBody
 from gapless.recordings.conditions import Conditions
 from gapless.recordings.recording import Recording
 from gapless.robots import Robot
+from gapless.robots.rotations import conj, mul, rotate
 from gapless.worlds.world import State
 
 BASE_CHANNELS = ("base_pos", "base_quat_wxyz", "base_lin_vel_w", "base_ang_vel_b")
@@ -110,13 +113,18 @@ def in_robot_order(recording: Recording, robot: Robot) -> Aligned:
     commands = _commands(recording, robot, per_joint, rest)
     torque = recording.channels.get("torque")
     q, dq = per_joint(recording.q, rest), per_joint(velocities(recording), 0.0)
+    target = commands.folded(*gains_of(recording.conditions, robot))
     base, origin, estimate = _base(recording, robot, q, dq)
     known = np.ones(len(recording), bool)
+    if estimate is not None and estimate.orientation == "feet" and recording.target is not None:
+        estimate = _weighed(estimate, recording, robot, q, dq, target)
+        assert estimate.carried is not None
+        known &= ~without_weight(estimate.carried, recording.rate)
     for channel in base.values():
         known &= np.isfinite(channel).all(axis=1)
     return Aligned(
         state=State(q=q, dq=dq, **base),
-        target=commands.folded(*gains_of(recording.conditions, robot)),
+        target=target,
         commands=commands,
         mask=per_joint(recording.mask, 0.0).astype(bool) & known[:, None],
         valid=recording.frame_valid & known,
@@ -183,6 +191,28 @@ def _base(
         return _with_velocities(logged, recording.rate), "logged", None
     estimate = base_from_feet(recording, robot, q, dq)
     return estimate.state, "estimated", estimate
+
+
+def _weighed(
+    estimate: BaseEstimate,
+    recording: Recording,
+    robot: Robot,
+    q: np.ndarray,
+    dq: np.ndarray,
+    target: np.ndarray,
+) -> BaseEstimate:
+    """The same with what the legs carry: by it, feet of a robot that lies are told from others."""
+    kp, kd = gains_of(recording.conditions, robot)
+    turn = mul(conj(robot.floor.quat_wxyz), np.nan_to_num(estimate.base_quat_wxyz))
+    carried = carried_weight(
+        StandingBody.of(robot),
+        np.nan_to_num(q),
+        kp * (target - q) - kd * dq,
+        rotate(conj(turn), UPWARD),
+        estimate.standing,
+        recording.rate,
+    )
+    return replace(estimate, carried=carried)
 
 
 def _with_velocities(base: dict[str, np.ndarray], rate: float) -> dict[str, np.ndarray]:

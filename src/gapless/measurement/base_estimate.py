@@ -32,6 +32,7 @@ class BaseEstimate:
         tilt: (T,) how far the soles that stand are from each other, rad; 0 for point feet.
         outside: (T,) how far the centre of mass is outside of the feet that stand, m.
         orientation: what said which way is up: "imu", "accelerometer", "gyro and feet" or "feet".
+        carried: (T,) share of its weight that its motors hold, where the feet alone say the rest.
     """
 
     base_pos: np.ndarray
@@ -44,6 +45,7 @@ class BaseEstimate:
     tilt: np.ndarray
     outside: np.ndarray
     orientation: str
+    carried: np.ndarray | None = None
 
     @property
     def state(self) -> dict[str, np.ndarray]:

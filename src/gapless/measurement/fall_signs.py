@@ -6,6 +6,7 @@ import numpy as np
 
 from gapless.measurement.base_estimate import LIES, BaseEstimate, first_long
 from gapless.measurement.base_tilt import up_felt
+from gapless.measurement.carried_weight import usually_carried, without_weight
 from gapless.recordings.findings import Finding
 from gapless.recordings.preparation.orientation import QUATERNIONS, up_in_body
 from gapless.recordings.recording import Recording
@@ -18,7 +19,8 @@ def fall_finding(recording: Recording, estimate: BaseEstimate | None) -> Finding
     """A warning where a robot on a free base seems to have fallen.
 
     A tilt in the log shows a fall, and that there was none: who kicks balances with the centre of
-    mass beside the foot. Joints alone show neither; there, no robot stays beside its feet for long.
+    mass beside the foot. Joints alone show what the legs carry, which is nothing once it lies;
+    where they do not show that either, no robot stays beside its feet for long.
 
     Args:
         recording: of the robot.
@@ -27,7 +29,12 @@ def fall_finding(recording: Recording, estimate: BaseEstimate | None) -> Finding
     lean = logged_lean(recording)
     if lean is not None:
         return _fallen(recording, lean, estimate)
-    stretch = None if estimate is None else estimate.unbalanced(recording.rate)
+    if estimate is None:
+        return None
+    if estimate.carried is not None and usually_carried(estimate.carried) is not None:
+        bare = without_weight(estimate.carried, recording.rate)
+        return _finding(recording, "its legs carry no weight", first_long(bare, recording.rate))
+    stretch = estimate.unbalanced(recording.rate)
     return _finding(recording, "nothing holds its centre of mass", stretch)
 
 
