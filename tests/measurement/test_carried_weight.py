@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,6 +24,8 @@ from gapless.robots import Robot
 from gapless.robots.rotations import conj, mul, rotate
 from gapless.worlds import MujocoWorld
 from gapless.worlds.record import record
+from small_biped import small_biped
+from small_biped import squat as quick_squat
 
 RATE = 50
 CROUCH = {"hip_pitch": -0.4, "knee": 0.8, "ankle_pitch": -0.4}
@@ -103,6 +106,17 @@ def test_who_hangs_is_not_said_to_have_fallen(g1: Robot) -> None:
     clip = Recording("hangs", g1.joints.names, 50.0, q, q.copy(), np.ones(q.shape, bool))
     assert usually_carried(carried(clip, g1)) is None
     assert in_robot_order(clip, g1).valid.all()
+
+
+def test_straight_legs_and_quick_motions_tell_nothing(tmp_path: Path) -> None:
+    """Bones hold a straight leg, and quick squats take torques many times the weight's."""
+    biped = small_biped(tmp_path)
+    world, straight = MujocoWorld(biped, RATE), np.zeros((200, 6))
+    stands = record(world, straight, "stands", start=world.home())
+    assert np.isnan(carried(stands, biped)).all()
+    quick = record(world, quick_squat(0), "squats", start=world.home())
+    for clip in (stands, quick):
+        assert in_robot_order(joints_alone(clip), biped).valid.all()
 
 
 def test_who_stands_on_one_leg_and_carries_its_weight_has_not_fallen(g1: Robot) -> None:

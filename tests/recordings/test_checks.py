@@ -6,8 +6,10 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from gapless.recordings.checks import check, check_dataset
+from gapless.recordings.conditions import Conditions
 from gapless.recordings.dataset import Dataset
 from gapless.recordings.importing import import_dataset
 from gapless.recordings.options import ImportOptions
@@ -28,6 +30,16 @@ def test_a_clean_recording_has_only_its_delay_to_tell(so101):
     assert "40 ± " in findings[0].message
 
 
+def test_takes_of_a_policy_have_nothing_to_tell(so101):
+    """Neither a delay nor a shift: their commands answer the joints. A wrong place is told."""
+    driven = Conditions(policy="walker")
+    takes = [replace(made(so101, lag=lag), conditions=driven) for lag in (0.04, 0.1)]
+    still = replace(takes[0], q=takes[0].q[:1].repeat(400, 0), target=takes[0].q[:1].repeat(400, 0))
+    assert check_dataset([*takes, still], so101).findings == []
+    early = replace(takes[0], target=np.roll(takes[0].target, 5, axis=0))
+    assert "error" in {f.severity for f in check(early, so101)}
+
+
 def test_positions_beyond_limits_name_the_joint(so101):
     """A joint outside its limits is a warning with its amount."""
     recording = made(so101)
@@ -36,6 +48,18 @@ def test_positions_beyond_limits_name_the_joint(so101):
     found = [f for f in check(replace(recording, q=q), so101) if f.code == "beyond_limits"]
     assert [f.joint for f in found] == [so101.joints.names[1]]
     assert "0.50 rad" in found[0].message
+
+
+@pytest.mark.parametrize(
+    ("beyond", "seconds", "told"), [(0.15, 0.06, False), (0.15, 0.2, True), (0.3, 0.02, True)]
+)
+def test_a_knock_past_a_stop_is_no_wrong_zero(so101, beyond: float, seconds: float, told: bool):
+    """A landing pushes a joint a little past its stop for a moment; what is more is told."""
+    recording = made(so101)
+    q = recording.q.copy()
+    q[100 : 100 + round(seconds * 50), 1] = so101.joints.upper[1] + beyond
+    found = [f for f in check(replace(recording, q=q), so101) if f.code == "beyond_limits"]
+    assert [f.joint for f in found] == ([so101.joints.names[1]] if told else [])
 
 
 def test_fewer_joints_than_the_robot_are_checked_by_name(arms, clips):

@@ -18,14 +18,16 @@ from gapless.robots.rotations import conj, mul
 EVERY, AVERAGED = 0.1, 1.0
 """Seconds from one look to the next, and over which the weight is averaged: friction holds a part
 of it on the way down, and the motors hold more on the way up."""
-USUAL, NONE = 0.4, 0.2
-"""Who usually carries less than this share of the robot's weight hangs, or its gains are unknown;
-less than this share of the usual is none."""
+USUAL, NONE = (0.4, 2.5), 0.2
+"""Who usually carries a smaller share of the robot's weight than the first hangs; more than the
+second is another gain, or the work of quick motions. Less than this share of the usual is none."""
 BEFORE = 1.0
 """Seconds of a fall, before the legs are bare of weight."""
 NUDGE, GRAVITY = 1e-4, 9.81
-RANK = 1e-3
-"""Of a leg that is straight, which cannot let the base sink."""
+RANK, MISSED = 1e-3, 0.1
+"""Of a leg that is straight, which cannot let the base sink; m/s that it may miss the 1 m/s by."""
+STRAIGHT = 0.2
+"""Of the most torque that its weight ever needs, below which the legs are too straight to tell."""
 
 
 def carried_weight(
@@ -37,6 +39,8 @@ def carried_weight(
     rate: float,
 ) -> np.ndarray:
     """(T,) share of the robot's weight that its motors hold, averaged over a second.
+
+    NaN while the legs are so straight that bones hold it, of which motors tell nothing.
 
     Args:
         body: the robot.
@@ -50,14 +54,17 @@ def carried_weight(
     looks = np.arange(0, len(q), stride)
     bends, falls = sinking_joints(body, q[looks], up[looks], standing[looks])
     # A unit of joint motion: a leg that is nearly straight would outweigh all else.
-    size = np.linalg.norm(bends, axis=1, keepdims=True)
-    unit = bends / np.maximum(size, 1e-9)
+    bends, size = np.nan_to_num(bends), np.linalg.norm(bends, axis=1)
+    sinks = np.isfinite(falls) & (size > 1e-9)
+    per_unit = np.where(sinks, 1.0 / np.maximum(size, 1e-9), 0.0)
     steady = uniform_filter1d(np.nan_to_num(torque), stride, axis=0, mode="nearest")[looks]
-    held = -(steady * unit).sum(axis=1)
-    needed = body.mass.sum() * GRAVITY * falls / np.maximum(size[:, 0], 1e-9)
+    held = -(steady * bends).sum(axis=1) * per_unit
+    needed = body.mass.sum() * GRAVITY * np.where(sinks, falls, 0.0) * per_unit
     over = max(round(AVERAGED / EVERY), 1)
     held, needed = (uniform_filter1d(x, over, mode="nearest") for x in (held, needed))
-    return np.interp(np.arange(len(q)), looks, held / np.maximum(needed, 1e-9))
+    enough = needed > np.maximum(STRAIGHT * needed.max(), 1e-9)
+    share = np.divide(held, needed, out=np.full(len(looks), np.nan), where=enough)
+    return np.interp(np.arange(len(q)), looks, share)
 
 
 def sinking_joints(
@@ -65,7 +72,8 @@ def sinking_joints(
 ) -> tuple[np.ndarray, np.ndarray]:
     """(T, J) joint velocities that let the base sink at 1 m/s, (T,) how fast the mass then falls.
 
-    Feet that stand stay where they are, and what has a sole does not turn.
+    Feet that stand stay where they are, and what has a sole does not turn. NaN where legs are too
+    straight for that.
     """
     count, joints = q.shape
     nudge = NUDGE * np.eye(joints)
@@ -79,8 +87,10 @@ def sinking_joints(
         moves[..., 3:] *= float(body.feet[f].up is not None)
         rows.append(counts[..., None] * moves.swapaxes(1, 2))
         wanted.append(counts * np.concatenate([up, np.zeros_like(up)], axis=1))
-    against = np.linalg.pinv(np.concatenate(rows, axis=1), RANK)
-    bends = np.einsum("tjr,tr->tj", against, np.concatenate(wanted, axis=1))
+    moves, asked = np.concatenate(rows, axis=1), np.concatenate(wanted, axis=1)
+    bends = np.einsum("tjr,tr->tj", np.linalg.pinv(moves, RANK), asked)
+    missed = np.linalg.norm(np.einsum("trj,tj->tr", moves, bends) - asked, axis=1)
+    bends[missed > MISSED] = np.nan
     shift = (ahead.mass_centre - behind.mass_centre).reshape(count, joints, 3) / (2 * NUDGE)
     return bends, 1.0 - np.einsum("tj,tjk,tk->t", bends, shift, up)
 
@@ -94,8 +104,11 @@ def _twist(ahead: SeenFeet, behind: SeenFeet, f: int) -> np.ndarray:
 
 def usually_carried(carried: np.ndarray) -> float | None:
     """What a robot carries while it stands; None where it hangs, or nobody knows."""
-    usual = min(float(np.quantile(carried, 0.95)), 1.0)
-    return usual if usual > USUAL else None
+    known, (least, most) = carried[np.isfinite(carried)], USUAL
+    if 2 * len(known) < len(carried):
+        return None
+    usual = float(np.quantile(known, 0.95))
+    return min(usual, 1.0) if least < usual < most else None
 
 
 def without_weight(carried: np.ndarray, rate: float) -> np.ndarray:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gapless.measurement.alignment import BASE_CHANNELS
 from gapless.measurement.stance import up_of
 from gapless.measurement.standing_body import UPWARD, StandingBody
 from gapless.measurement.still_feet import feet_that_stand, still_twist
@@ -34,6 +35,7 @@ class StandingStarts:
     def __init__(self, robot: Robot) -> None:
         self._body, self._floor = StandingBody.of(robot), robot.floor.quat_wxyz
         self._depth = self._body.sinking()
+        self._last: tuple[State, tuple[np.ndarray, _Says]] | None = None
 
     def __call__(
         self, start: State, from_feet: np.ndarray, estimated: np.ndarray, effects: Effects
@@ -71,8 +73,7 @@ class StandingStarts:
         assert start.base_lin_vel_w is not None and start.base_ang_vel_b is not None
         quat = mul(conj(self._floor), start.base_quat_wxyz)
         before = rotate(conj(quat), UPWARD)
-        stands = feet_that_stand(self._body.seen(self._body.poses(start.q)), before)
-        read = self._says(start, start.q, before, stands)
+        stands, read = self._read(start, before)
         true = self._says(start, start.q - bias, before, stands)
         up = rotate(_turn(read.up, true.up), before)
         pos, quat = rotate(conj(self._floor), start.base_pos), mul(quat, _turn(up, before))
@@ -87,6 +88,13 @@ class StandingStarts:
         }
         kept = {k: np.where(which[:, None], v, getattr(start, k)) for k, v in base.items()}
         return replace(start, **kept)
+
+    def _read(self, start: State, before: np.ndarray) -> tuple[np.ndarray, _Says]:
+        """Which feet stand by the angles in the log, and what they say: the same in each replay."""
+        if self._last is None or not _alike(self._last[0], start):
+            stands = feet_that_stand(self._body.seen(self._body.poses(start.q)), before)
+            self._last = start, (stands, self._says(start, start.q, before, stands))
+        return self._last[1]
 
     def _says(self, start: State, q: np.ndarray, before: np.ndarray, stands: np.ndarray) -> _Says:
         """Up and the base's velocities, by feet that stand, for some joint positions."""
@@ -118,6 +126,11 @@ def starts_in(world: World, windows: Windows) -> State:
 def moves_starts(windows: Windows, effects: Effects) -> bool:
     """Whether bases are estimates that errors of encoders or IMU put elsewhere."""
     return bool(windows.estimated.any() and (np.any(effects.encoder_bias) or effects.imu_errs))
+
+
+def _alike(first: State, second: State) -> bool:
+    ours, theirs = first.fields, second.fields
+    return all(np.array_equal(ours[name], theirs[name]) for name in ("q", "dq", *BASE_CHANNELS))
 
 
 def _turn(start: np.ndarray, end: np.ndarray) -> np.ndarray:

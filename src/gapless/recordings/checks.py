@@ -78,9 +78,6 @@ def check(recording: Recording, robot: Robot, delay: Delay | None = None) -> lis
         robot: the robot it is of.
         delay: its measured delay, where it is known already.
     """
-    delay = estimate([recording]) if delay is None else delay
-    verdict = placement.judge(recording, delay, 0)
-    told = [_not_repaired(f) if f.code == "moved" else f for f in verdict.findings]
     findings = [
         *quality.unknown_joints(recording, robot),
         *quality.stuck(recording)[1],
@@ -89,9 +86,7 @@ def check(recording: Recording, robot: Robot, delay: Delay | None = None) -> lis
         *quality.beyond_limits(recording, robot),
         *orientation.check_order(recording),
         *orientation.check_renewal(recording),
-        *told,
-        *(Finding("error", "not_placed", problem) for problem in verdict.problems),
-        *_delay_finding(recording, delay),
+        *_in_time(recording, estimate([recording]) if delay is None else delay),
     ]
     findings += _from_import(recording, {f.code for f in findings})
     return [f.of(recording.name) for f in findings]
@@ -170,6 +165,19 @@ def _from_import(recording: Recording, told: set[str]) -> Iterator[Finding]:
     if count := int(facts.get("torque_saturated", 0)):
         text = f"{count} torque samples were flat at their extreme and were dropped at import"
         yield Finding("warning", "torque_saturated", text, count=count)
+
+
+def _in_time(recording: Recording, delay: Delay) -> list[Finding]:
+    """What is wrong with the place of the commands, and how late the joints follow them.
+
+    A policy answers what the joints did, so that its lag is not the robot's own: of its takes only
+    what is wrong is told.
+    """
+    verdict = placement.judge(recording, delay, 0)
+    found = [_not_repaired(f) if f.code == "moved" else f for f in verdict.findings]
+    found += [Finding("error", "not_placed", problem) for problem in verdict.problems]
+    found += _delay_finding(recording, delay)
+    return [f for f in found if f.severity != "info" or not recording.conditions.policy]
 
 
 def _not_repaired(finding: Finding) -> Finding:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import mujoco
+import pytest
 
 from gapless import Robot
 from gapless.identification import IdentifySettings
 from gapless.identification.plans.fit_checkpoint import FitCheckpoint
 from gapless.identification.plans.fitter import Fitter
+from gapless.identification.plans.rung_fits import _hurried
 from gapless.worlds import MujocoWorld
 
 
@@ -37,3 +41,23 @@ def test_a_robot_that_is_held_stays_as_it_is() -> None:
     """It stands on nothing."""
     held = fitter(Robot.load("so101"))
     assert held.on_simple_feet() is held
+
+
+def test_fits_in_a_row_share_the_windows_that_they_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those in haste and those of folds too; another robot, or a longer horizon, cuts its own."""
+    cut: list[object] = []
+
+    def counted(*asked: object) -> object:
+        cut.append(asked)
+        return object()
+
+    monkeypatch.setattr("gapless.identification.plans.fitter.windows_to_fit", counted)
+    own = fitter(Robot.load("g1_23dof", mount="free"))
+    world, clips = own.world(50), []
+    first = own._windows(clips, world, [])
+    for other in (_hurried(own), own.without("squat"), _hurried(own.without("squat"))):
+        assert other._windows(clips, world, []) is first
+    assert len(cut) == 1
+    longer = replace(own, settings=replace(own.settings, horizon=2.0))
+    assert longer._windows(clips, world, []) is not first
+    assert own._windows(clips, replace(own, robot=Robot.load("so101")).world(50), []) is not first

@@ -46,6 +46,7 @@ class Fitter:
         part: of a plan, whose fits are kept apart.
         workers: who makes parts that do not wait for each other; None makes them here.
         closed_loop: what a policy made of the robot; None where nobody knows the policy.
+        cuts: windows that were cut last, and of what; those who go on from here share them.
     """
 
     robot: Robot
@@ -57,7 +58,7 @@ class Fitter:
     part: str = ALL
     workers: Workers | None = None
     closed_loop: RecordedPath | None = None
-    _last_cut: tuple[list, Windows] | None = field(default=None, init=False, repr=False)
+    cuts: list[tuple[list, Windows]] = field(default_factory=list, repr=False)
 
     def without(self, motion: str) -> Fitter:
         """The same for recordings that lack a motion."""
@@ -137,19 +138,21 @@ class Fitter:
             free_starts=settings.starts == "free",
             known=known,
             worth=worth,
+            intervals=not unseen,
         )
 
     def _windows(
         self, recordings: Sequence[Recording], world: MujocoWorld, also: list[tuple[int, int]]
     ) -> Windows:
-        """Cut once for fits in a row to the same recordings.
+        """Cut once for fits in a row to the same recordings, by folds and in haste too.
 
-        On a floor the base is estimated for them, which was a tenth of a ladder's time.
+        On a floor the base is estimated for them, which was a quarter of a ladder's time.
         """
-        asked = [also, world.robot, *recordings]
-        if self._last_cut is None or not _same(asked, self._last_cut[0]):
-            self._last_cut = asked, windows_to_fit(self.settings, recordings, world, also)
-        return self._last_cut[1]
+        how = self.settings
+        asked = [(also, how.horizon, how.windows, how.hardest), world.robot, *recordings]
+        if not self.cuts or not _same(asked, self.cuts[0][0]):
+            self.cuts[:] = [(asked, windows_to_fit(how, recordings, world, also))]
+        return self.cuts[0][1]
 
     def _landings(self, rate: float, wanted: Sequence[Parameter]) -> list[tuple[int, int]]:
         horizon = self.settings.horizon
@@ -208,7 +211,7 @@ class Fitter:
 
 
 def _same(asked: Sequence, before: Sequence) -> bool:
-    """The same landings, robot and recordings; of the latter two the very objects."""
+    """The same way to cut, robot and recordings; of the latter two the very objects."""
     return asked[0] == before[0] and [*map(id, asked[1:])] == [*map(id, before[1:])]
 
 

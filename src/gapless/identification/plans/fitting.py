@@ -41,6 +41,7 @@ def fit(
     free_starts: bool = False,
     known: Slopes | None = None,
     worth: float = 0.0,
+    intervals: bool = True,
 ) -> Fit:
     """Minimise a problem, then judge the result.
 
@@ -57,6 +58,7 @@ def fit(
         known: slopes near the start that an earlier fit to the same windows found: a rough fit,
             which forms only those that are missing, and none of them twice.
         worth: with known slopes, the share of the cost that all of them must promise to take off.
+        intervals: False leaves out what widens them, where only the values are of use.
 
     Raises:
         NothingToGainError: they promise less.
@@ -66,7 +68,8 @@ def fit(
     kept = checkpoint.load(stage, problem)
     if kept is not None and kept[1]["done"]:
         return fit_of(problem, *kept)
-    course = _Course(problem, optimiser, options or {}, stage, checkpoint, watch, known, worth)
+    how = optimiser, options or {}, stage, checkpoint, watch, known, worth, intervals
+    course = _Course(problem, *how)
     if kept is not None:
         at = course.resumed(Reached.of(*kept))
     else:
@@ -88,6 +91,7 @@ class _Course:
     watch: Watch | None
     known: Slopes | None
     worth: float
+    intervals: bool
 
     def __post_init__(self) -> None:
         self.whole = self.problem
@@ -171,7 +175,8 @@ class _Course:
             part = part.with_discounted_data(known.discount)
             again = self._again(part, z[identifiable], linear.only(identifiable))
             z[identifiable], iterations = again.z, iterations + again.iteration
-            known = given_fixed(known, uncertainty(part, again.linear or linear.only(identifiable)))
+            there = again.linear or linear.only(identifiable)
+            known = given_fixed(known, uncertainty(part, there, shared=self.intervals))
         error = problem.rms(problem.residuals(z[None])[0])
         seconds = problem.simulator.simulated_seconds
         found = Fit(problem, z, error, known, iterations, seconds, problem.slopes(linear))

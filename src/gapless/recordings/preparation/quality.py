@@ -25,6 +25,8 @@ SOFT = 0.95
 off, is not soft: its zero is wrong."""
 BEYOND_LIMIT = 0.1
 """rad a joint may be outside its limits before it is mentioned."""
+KNOCK, BRIEFLY = 0.2, 0.1
+"""rad, and s in all, by which a landing knocks a joint past its stop, which gives way."""
 DEGREES = 0.2
 """rad between a joint's limits below which they were perhaps meant in another unit."""
 FLAT_COUNT, FLAT_RUN = 10, 3
@@ -161,23 +163,26 @@ def _first(far: np.ndarray, rate: float) -> float:
 def beyond_limits(recording: Recording, robot: Robot) -> list[Finding]:
     """Joints outside their limits: the log's zero or sign may differ from the model's."""
     lower, upper = (_by_name(recording, robot, x) for x in (robot.joints.lower, robot.joints.upper))
-    beyond = (recording.q > upper + BEYOND_LIMIT) | (recording.q < lower - BEYOND_LIMIT)
-    findings = []
-    for j in np.flatnonzero((beyond & recording.mask).any(axis=0)):
-        q = recording.q[recording.mask[:, j], j]
-        out = np.maximum(q - upper[j], lower[j] - q)
-        count, most = int((out > BEYOND_LIMIT).sum()), float(out.max())
-        text = (
-            f"{recording.joints[j]} is up to {most:.2f} rad outside its limits in {count} samples; "
-            "the log's zero or sign may differ from the model's"
+    out = np.maximum(recording.q - upper, lower - recording.q)
+    beyond = (out > BEYOND_LIMIT) & recording.mask
+    count, far = beyond.sum(axis=0), (beyond & (out > KNOCK)).any(axis=0)
+    return [
+        _beyond_finding(recording.joints[j], out[beyond[:, j], j], float(upper[j] - lower[j]))
+        for j in np.flatnonzero(far | (count > BRIEFLY * recording.rate))
+    ]
+
+
+def _beyond_finding(joint: str, out: np.ndarray, span: float) -> Finding:
+    text = (
+        f"{joint} is up to {out.max():.2f} rad outside its limits in {len(out)} samples; "
+        "the log's zero or sign may differ from the model's"
+    )
+    if span < DEGREES:
+        text += (
+            f". The limits are only {span:.2g} rad apart: are they meant in "
+            'radians? MJCF takes degrees unless it has <compiler angle="radian"/>'
         )
-        if upper[j] - lower[j] < DEGREES:
-            text += (
-                f". The limits are only {upper[j] - lower[j]:.2g} rad apart: are they meant in "
-                'radians? MJCF takes degrees unless it has <compiler angle="radian"/>'
-            )
-        findings.append(Finding("warning", "beyond_limits", text, recording.joints[j], count))
-    return findings
+    return Finding("warning", "beyond_limits", text, joint, len(out))
 
 
 def _by_name(recording: Recording, robot: Robot, values: np.ndarray) -> np.ndarray:
