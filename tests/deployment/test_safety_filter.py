@@ -201,7 +201,8 @@ def test_all_motors_together_stay_within_a_power() -> None:
 
 def test_clamping_without_end_damps() -> None:
     """Fifty steps more of it than without it."""
-    filter_ = SafetyFilter(limits(tracking=SafetyCheck(1.5, "off")), NAMES)
+    off = SafetyCheck(1.5, "off")  # this robot does nothing at all
+    filter_ = SafetyFilter(limits(tracking=off, powerless=off), NAMES)
     clamped = 0
     for k in range(200):
         sent, _ = filter_.step(state(k), command(1.99, kp=100.0), DT)
@@ -268,3 +269,21 @@ def test_whatever_comes_what_is_sent_is_within_limits(wanted: list, seen: list) 
         drive = sent.kp * (sent.q - at.q) + sent.tau
         brake = sent.kd * (sent.dq - at.dq)
         assert (np.abs(drive) <= 20 + np.abs(brake) + 1e-6 * (1 + np.abs(brake))).all()
+
+
+@pytest.mark.parametrize("given", [0.0, 0.5])
+def test_a_robot_that_no_longer_obeys_is_damped(given: float) -> None:
+    """Its own watchdog, or a hand on the switch: motors that do nothing of what is asked."""
+    filter_, steps = ready(), 0
+    off = np.array([0.2, 0.0])
+    for k in range(5, 60):
+        asked = 100.0 * (0.0 - off)
+        sent, _ = filter_.step(
+            state(k, q=off, torque=given * asked), replace(command(), kp=100 * TWO), DT
+        )
+        steps += not sent.damps
+    if given:
+        assert filter_.damped is None and steps == 55
+        return
+    assert filter_.damped is not None and filter_.damped.check == "powerless"
+    assert 0.3 <= steps * DT <= 0.4

@@ -155,3 +155,16 @@ def test_a_check_repairs_nothing(so101):
     found = [f for f in check(slipped, so101) if f.severity == "error"]
     assert [f.code for f in found] == ["not_placed"]
     assert "one step" in found[0].message
+
+
+@pytest.mark.parametrize(("share", "told"), [(0.0, True), (0.6, False)])
+def test_motors_that_gave_nothing_are_an_error(so101, share: float, told: bool):
+    """A robot whose watchdog damped it while its pilot flew on stays near, and teaches nothing."""
+    recording = made(so101)
+    gains = {j: (40.0, 1.0) for j in recording.joints}
+    target = recording.q + 0.1
+    given = {"torque": share * 40.0 * (target - recording.q)}
+    told_gains = replace(recording.conditions, gains=gains)
+    limp = replace(recording, target=target, channels=given, conditions=told_gains)
+    found = [f for f in check(limp, so101) if f.code == "not_followed"]
+    assert bool(found) == told and all("0 % of the torque" in f.message for f in found)

@@ -11,10 +11,12 @@ import pytest
 from gapless.corrections import CorrectedWorld
 from gapless.errors import SimulationError
 from gapless.robots import Robot
+from gapless.robots.rotations import conj, rotate
 from gapless.worlds import Effects, HiddenWorld, MujocoWorld, World
 from gapless.worlds.engine_world import EngineWorld
 from gapless.worlds.hidden.true_state import true_state
 
+SPIN, SPEED = "base_ang_vel_b", "base_lin_vel_w"
 PUSH = np.array([[0.4, -0.3, 0.1]])
 REMEMBERING = Effects(delay=0.013, jitter=0.004, backlash=0.01, heating=2.0, heat_loss=0.002)
 
@@ -104,6 +106,24 @@ def test_a_push_before_the_first_step_is_a_faster_start(
     moved = world.step(dog.joints.default[None]).base_pos
     assert moved is not None
     assert moved[0, :2] == pytest.approx(np.zeros(2), abs=2e-4)
+
+
+@pytest.mark.parametrize("make", [mujoco, physx])
+def test_a_push_may_turn_the_base(dog: Robot, make: Callable[[Robot], EngineWorld]) -> None:
+    """In its own frame and about its origin, whichever way it lies; both engines carry it on."""
+    world, spin = make(dog), np.array([0.0, 0.0, 2.0])
+    start = world.home()
+    assert start.base_pos is not None and start.base_quat_wxyz is not None
+    start.base_pos[:, 2], start.base_quat_wxyz[:] = 20.0, [0.5**0.5, 0.5**0.5, 0.0, 0.0]
+    world.reset(start)
+    seen = [world.step(dog.joints.default[None])]
+    world.push(np.r_[np.zeros(3), spin][None])
+    seen += [world.step(dog.joints.default[None]) for _ in range(2)]
+    rates, speeds = (np.stack([getattr(s, n)[0] for s in seen]) for n in (SPIN, SPEED))
+    assert rates[1] == pytest.approx(spin, abs=0.1)
+    assert speeds[1, :2] == pytest.approx(np.zeros(2), abs=0.05)  # its origin stays
+    turned = rotate(conj(seen[0].base_quat_wxyz), rotate(seen[2].base_quat_wxyz, np.eye(3)[[0]]))
+    assert turned[0] == pytest.approx([1.0, 2 * 2.0 / world.rate, 0.0], abs=0.01)
 
 
 def test_a_hidden_robot_is_pushed_where_it_is(dog: Robot) -> None:

@@ -153,13 +153,20 @@ class CorrectedWorld:
         self._world.place(state)
         self._state = state
 
+    def use_conditions(self, conditions: Sequence[Conditions]) -> None:
+        """Give each environment other loads and gains; all else goes on as it was."""
+        self._world.use_conditions(conditions)
+        self._payload = looked_at.payloads(conditions)
+
     def push(self, velocity: np.ndarray, which: np.ndarray | None = None) -> None:
         """Add a world-frame velocity, m/s, to the bases of environments; see `World.push`."""
         self._world.push(velocity, which)
         if self._state is not None and self._state.base_lin_vel_w is not None:
+            assert self._state.base_ang_vel_b is not None
             added = pushes(velocity, which, ~self.health.diverged, self.robot)
-            faster = self._state.base_lin_vel_w + added
-            self._state = replace(self._state, base_lin_vel_w=faster)
+            faster = self._state.base_lin_vel_w + added[:, :3]
+            turning = self._state.base_ang_vel_b + added[:, 3:]
+            self._state = replace(self._state, base_lin_vel_w=faster, base_ang_vel_b=turning)
 
     def step(self, target: np.ndarray, torque: np.ndarray | None = None) -> State:
         """Hold (n, J) targets, and optionally extra joint torques, for one control step."""

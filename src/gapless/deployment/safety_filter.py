@@ -14,6 +14,8 @@ from gapless.deployment.target_clamps import clamp_command
 
 LATE = 1.5
 """Control steps between two steps from which the second is late."""
+ASKED, NOTHING = 0.05, 0.1
+"""Share of a joint's torque from which it is asked something; of that, what counts as nothing."""
 
 
 class SafetyFilter:
@@ -32,10 +34,10 @@ class SafetyFilter:
         self.steps = 0
         self._sequence: int | None = None
         self._old = self._late = 0
-        self._target: np.ndarray | None = None
+        self._sent: JointCommand | None = None
         self._clamped = np.zeros(len(self.joints.names))
         self._far = np.zeros(len(self.joints.names))
-        self._airborne = 0.0
+        self._airborne = self._powerless = 0.0
 
     def step(
         self, state: LinkState | None, command: JointCommand, dt: float
@@ -76,7 +78,7 @@ class SafetyFilter:
     def _within(
         self, state: LinkState, command: JointCommand
     ) -> tuple[JointCommand, tuple[SafetyEvent, ...]]:
-        last = state.q if self._target is None else self._target
+        last = state.q if self._sent is None else self._sent.q
         found = clamp_command(self.limits, self.joints, state, command, last)
         # Numbers of any size are finite; what is computed from them may not be.
         broken = command_trips(self.limits, self.joints, found.command)
@@ -89,7 +91,7 @@ class SafetyFilter:
         worn = next(self._counted("clamped", self._clamped), None)
         if worn is not None:
             return self._brake(worn, state, events)
-        self._target = found.command.q
+        self._sent = found.command
         return found.command, events
 
     def _faults(self, state: LinkState | None, command: JointCommand, dt: float) -> Iterator[Trip]:
@@ -99,6 +101,7 @@ class SafetyFilter:
             yield from state_trips(self.limits, self.joints, state)
             yield from command_trips(self.limits, self.joints, command)
             yield from self._tracking(state, command)
+            yield from self._power(state, dt)
             yield from self._contact(state, dt)
         else:
             yield Trip("stale", np.nan, 0.0, why="nothing was received from the robot yet")
@@ -122,15 +125,27 @@ class SafetyFilter:
 
     def _tracking(self, state: LinkState, command: JointCommand) -> Iterator[Trip]:
         """A joint that does not go where it is told: blocked, or its motor is off."""
-        if self._target is None or not self.limits.on("tracking"):
+        if self._sent is None or not self.limits.on("tracking"):
             return
-        away = np.abs(self._target - state.q)
+        away = np.abs(self._sent.q - state.q)
         far = (away > self.limits.limit("tracking")) & (np.asarray(command.kp) > 0)
         self._far = np.where(far, self._far + 1, 0)
         worst = int(np.argmax(self._far))
         if self._far[worst] >= self.limits.tracking_steps:
             names, limit = self.joints.names, self.limits.limit("tracking")
             yield Trip("tracking", float(away[worst]), limit, names[worst])
+
+    def _power(self, state: LinkState, dt: float) -> Iterator[Trip]:
+        """A robot that no longer obeys, whoever switched it off, must not be flown on."""
+        if self._sent is None or state.torque is None or not self.limits.on("powerless"):
+            return
+        asked = self._sent.kp * (self._sent.q - state.q) - self._sent.kd * state.dq
+        much = np.abs(asked) > ASKED * self.joints.torque
+        given, wanted = (float(np.abs(torque[much]).sum()) for torque in (state.torque, asked))
+        nothing = bool(much.any()) and given < NOTHING * wanted
+        self._powerless = self._powerless + dt if nothing else 0.0
+        if self._powerless > self.limits.limit("powerless"):
+            yield Trip("powerless", self._powerless, self.limits.limit("powerless"))
 
     def _contact(self, state: LinkState, dt: float) -> Iterator[Trip]:
         if state.contact is None or not self.limits.on("contact"):

@@ -47,6 +47,7 @@ KINDS = {
     "velocity": CheckKind("share of a joint's speed that it may move at", 1.2, _DAMP),
     "torque": CheckKind("share of a joint's torque that it may show", 1.5, _DAMP, "torque"),
     "tracking": CheckKind("rad between a joint and its target, for `tracking_steps`", 1.5, _DAMP),
+    "powerless": CheckKind("s for which motors do nothing of what is asked", 0.3, _DAMP, "torque"),
     "tilt": CheckKind("rad by which the base may lean", 0.8, _DAMP, "base_quat_wxyz"),
     "height": CheckKind("m above which the base must be", 0.0, _DAMP, "base_pos"),
     "temperature": CheckKind("°C of a motor", 85.0, _DAMP, "temperature"),

@@ -83,6 +83,7 @@ def check(recording: Recording, robot: Robot, delay: Delay | None = None) -> lis
         *quality.stuck(recording)[1],
         *quality.saturated(recording)[1],
         *quality.followed(recording),
+        *quality.powerless(recording),
         *quality.beyond_limits(recording, robot),
         *orientation.check_order(recording),
         *orientation.check_renewal(recording),

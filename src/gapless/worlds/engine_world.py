@@ -187,12 +187,16 @@ class EngineWorld(ABC):
         """Move the environments to another state; clocks, delays and motors go on."""
         self._environments.place(self._packed(state, self.effects))
 
+    def use_conditions(self, conditions: Sequence[Conditions]) -> None:
+        """Give each environment other loads and gains; all else goes on as it was."""
+        self._environments.models = self._models_for(len(self._environments), conditions)
+
     def push(self, velocity: np.ndarray, which: np.ndarray | None = None) -> None:
         """Add a world-frame velocity, m/s, to the bases of environments; see `World.push`."""
         self._push(pushes(velocity, which, self._environments.alive, self._robot))
 
     def _push(self, added: np.ndarray) -> None:
-        self._environments.packed[:, self._layout.base_velocity] += added
+        self._environments.packed[:, self._layout.base_twist] += added
 
     def step(self, target: np.ndarray, torque: np.ndarray | None = None) -> State:
         """Hold (n, J) targets, and optionally extra joint torques, for one control step."""

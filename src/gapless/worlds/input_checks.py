@@ -27,19 +27,21 @@ def require_finite(name: str, values: np.ndarray, robot: Robot) -> np.ndarray:
 def pushes(
     velocity: np.ndarray, which: np.ndarray | None, alive: np.ndarray, robot: Robot
 ) -> np.ndarray:
-    """(n, 3) velocities to add to all bases: zero where one is not pushed, or has diverged."""
+    """(n, 6) to add to all bases: velocity and turning rate, zero where one is not pushed."""
     if robot.mount != "free":
         raise SimulationError(
             f"{robot.name} is mounted {robot.mount!r}: only a free base can be pushed"
         )
-    added, chosen = np.zeros((len(alive), 3)), np.arange(len(alive))
+    added, chosen = np.zeros((len(alive), 6)), np.arange(len(alive))
     chosen = chosen if which is None else chosen[which]
     velocity = np.asarray(velocity, float)
-    if velocity.shape != (len(chosen), 3) or not np.isfinite(velocity).all():
+    fits = velocity.shape in ((len(chosen), 3), (len(chosen), 6))
+    if not fits or not np.isfinite(velocity).all():
         raise SimulationError(
-            f"a push has velocities {velocity.shape}; expected ({len(chosen)}, 3) finite numbers"
+            f"a push has velocities {velocity.shape}; expected ({len(chosen)}, 3) finite numbers, "
+            f"or ({len(chosen)}, 6) with turning rates"
         )
-    added[chosen] = velocity
+    added[chosen, : velocity.shape[1]] = velocity
     return np.where(alive[:, None], added, 0.0)
 
 

@@ -109,6 +109,11 @@ class MixedWorld:
         for k, world in enumerate(self.busy):
             world.place(state[k :: len(self.worlds)])
 
+    def use_conditions(self, conditions: Sequence[Conditions]) -> None:
+        """Give each environment other loads and gains; all else goes on as it was."""
+        for k, world in enumerate(self.busy):
+            world.use_conditions(conditions[k :: len(self.worlds)])
+
     def push(self, velocity: np.ndarray, which: np.ndarray | None = None) -> None:
         """Add a velocity to the bases of environments."""
         count, rows = len(self.worlds), np.arange(self._environments)

@@ -39,9 +39,9 @@ class StateLayout:
         )
 
     @property
-    def base_velocity(self) -> slice:
-        """Columns of the linear velocity of a free base."""
-        return slice(1 + self.nq, 4 + self.nq)
+    def base_twist(self) -> slice:
+        """Columns of the velocity of a free base, and of its turning rate in its own frame."""
+        return slice(1 + self.nq, 7 + self.nq)
 
     def home(self, robot: Robot, environments: int) -> State:
         """The default pose at rest; on a floor, standing."""

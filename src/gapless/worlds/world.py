@@ -239,11 +239,16 @@ class World(Protocol):
         """Move all environments to another state; clocks, delays and motors go on as they were."""
         ...
 
+    def use_conditions(self, conditions: Sequence[Conditions]) -> None:
+        """Give each environment other loads and gains; all else goes on as it was."""
+        ...
+
     def push(self, velocity: np.ndarray, which: np.ndarray | None = None) -> None:
         """Add a velocity to the bases of environments; all else goes on as it was.
 
         Args:
             velocity: (n, 3) in the world frame, m/s; one an environment that is pushed.
+                (n, 6) turns it, too: rad/s in its own frame.
             which: which ones; all by default. One that diverged stays as it is.
         """
         ...

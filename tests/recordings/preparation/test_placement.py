@@ -264,3 +264,16 @@ def test_a_recording_without_one_usable_sample_has_no_delay() -> None:
     """Nothing is divided by no joints."""
     q = np.full((200, 2), np.nan)
     assert not estimate([plain("void", q, q, 50.0, "test")]).known
+
+
+@pytest.mark.parametrize(("policy", "seconds", "told"), [("p", 3, 0), ("p", 8, 1), (None, 3, 1)])
+def test_short_takes_of_a_policy_prove_no_drift(
+    policy: str | None, seconds: int, told: int
+) -> None:
+    """Steps repeat: a response that comes a cycle later within a moment is another step's."""
+    target = np.cumsum(np.random.default_rng(0).normal(0, 0.02, (50 * seconds, 3)), axis=0)
+    clip = plain("w", np.roll(target, 2, axis=0), target, 50.0, "w")
+    clip = replace(clip, conditions=Conditions(policy=policy))
+    drifting = replace(estimate([clip]), drift=33.0, drift_std=3.0)
+    problems = judge(clip, drifting, 0).problems
+    assert sum("two clocks drift apart" in p for p in problems) == told

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import deque
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +19,7 @@ class WorldLink:
     """One environment of a world.
 
     Gains are conditions of a world: where a command has others than the last, the environment
-    goes on from where it is under new ones, and what its motors remember (heat, play) begins anew.
+    goes on from where it is under new ones.
 
     Args:
         world: any World; its rate is that of the commands.
@@ -43,7 +42,7 @@ class WorldLink:
         self._world, self.joints = world, tuple(joints.names)
         self._damping = np.array(joints.kd if damping is None else damping, float)
         self._state = world.home(1) if start is None else start
-        self._earlier: deque[np.ndarray] = deque(maxlen=max(1, world.history_steps))
+        self._begun = False
         self._gains: tuple[bytes, bytes] | None = None
         self._payloads: dict[str, Payload] | None = None
         self._sequence = 0
@@ -75,7 +74,6 @@ class WorldLink:
         # The world's own drives brake against zero speed: what is asked beyond that is a torque.
         added = command.kd * command.dq + command.tau
         self._state = self._world.step(command.q[None], added[None] if added.any() else None)
-        self._earlier.append(np.array(command.q, float))
         # A simulation that broke down has no new samples: whoever reads finds them stale.
         if not self._world.health.diverged[0]:
             self._sequence += 1
@@ -90,7 +88,7 @@ class WorldLink:
         """Nothing is held."""
 
     def push(self, velocity: np.ndarray) -> None:
-        """Give the base a velocity, m/s, as somebody would who pushes the robot."""
+        """Give the base a velocity, as somebody would who pushes the robot; see `World.push`."""
         self._world.push(np.asarray(velocity, float)[None])
 
     def carry(self, payloads: dict[str, Payload]) -> None:
@@ -106,9 +104,12 @@ class WorldLink:
         pairs = zip(self.joints, command.kp.tolist(), command.kd.tolist(), strict=True)
         gains = {joint: (kp, kd) for joint, kp, kd in pairs}
         told = Conditions(gains=gains, payloads=self._payloads)
-        history = np.stack(self._earlier)[None] if self._earlier else None
-        self._world.reset(self._state.start(), conditions=[told], history=history)
-        self._gains = wanted
+        # What a link reads is what sensors show: going on from there would add up their errors.
+        if self._begun:
+            self._world.use_conditions([told])
+        else:
+            self._world.reset(self._state.start(), conditions=[told])
+        self._gains, self._begun = wanted, True
 
     def _sample(self) -> LinkState:
         found = {name: array[0] for name, array in self._state.fields.items()}

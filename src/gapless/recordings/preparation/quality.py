@@ -18,6 +18,8 @@ and for this long (s) after: a joint at rest also waits out its own delay. A sho
 rest of the recording counts with it: nothing shows that a drive which was off is on again."""
 NOT_FOLLOWED, NOT_FOLLOWED_SHARE = 0.5, 0.25
 """Median distance to the target (rad), and the share of joints beyond it, of a failed run."""
+ASKED, NOTHING = 1.0, 0.1
+"""N·m from which a motor is asked something, and the share of it that is nothing."""
 ALONG = 0.8
 """Correlation of a joint with its target above which it follows, however far below it hangs."""
 SOFT = 0.95
@@ -142,6 +144,22 @@ def followed(recording: Recording) -> list[Finding]:
         "log there if it was switched off"
     )
     return [Finding("error", "not_followed", text, count=int(far.sum()))]
+
+
+def powerless(recording: Recording) -> list[Finding]:
+    """An error if motors did nothing of what was asked: a robot's own watchdog had damped it."""
+    torque, told = recording.channels.get("torque"), recording.conditions.gains
+    if torque is None or recording.target is None or not set(recording.joints) <= set(told):
+        return []
+    asked = np.array([told[j][0] for j in recording.joints]) * (recording.target - recording.q)
+    much = recording.mask & np.isfinite(torque) & (np.abs(asked) > ASKED)
+    given = float(np.abs(torque[much]).sum() / max(np.abs(asked[much]).sum(), 1e-9))
+    if much.mean() < NOT_FOLLOWED_SHARE or given > NOTHING:
+        return []
+    text = (
+        f"the motors gave {100 * given:.0f} % of the torque that was asked: was the robot's power "
+    )
+    return [Finding("error", "not_followed", text + "on? Leave this recording out", count=1)]
 
 
 def _moves_along(recording: Recording, joint: int) -> bool:

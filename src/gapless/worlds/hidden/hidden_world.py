@@ -176,6 +176,10 @@ class HiddenWorld:
         self._inner.place(state)
         self._recent = [state]
 
+    def use_conditions(self, conditions: Sequence[Conditions]) -> None:
+        """Give each environment other loads and gains; all else goes on as it was."""
+        self._inner.use_conditions([self._really(told) for told in conditions])
+
     def push(self, velocity: np.ndarray, which: np.ndarray | None = None) -> None:
         """Add a world-frame velocity, m/s, to the bases of environments; see `World.push`."""
         self._inner.push(velocity, which)

@@ -91,8 +91,13 @@ class PhysxScene:
         self._dry = dry
 
     def push(self, velocity: np.ndarray) -> None:
-        """Add a (3,) velocity, m/s, to the root, and with it to all links."""
-        self._robot.set_root_linear_velocity(self._robot.get_root_linear_velocity() + velocity)
+        """Add a (6,) velocity, m/s, and turning rate, rad/s, to the root, and so to all links."""
+        robot, quat = self._robot, np.asarray(self._robot.get_root_pose().q, float)
+        spin = rotate(quat, velocity[3:])
+        speed = velocity[:3] + np.cross(spin, rotate(quat, self.centre))
+        robot.set_root_linear_velocity(robot.get_root_linear_velocity() + speed)
+        if spin.any():
+            robot.set_root_angular_velocity(robot.get_root_angular_velocity() + spin)
 
     def root(self) -> np.ndarray:
         """(13,) position, orientation, velocity of the centre of mass and spin in the world."""
