@@ -254,6 +254,7 @@ def main() -> None:
         checkpoint=folder / ".progress",
     )
     seconds = time.process_time() - begun
+    found.save(folder / "calibration.json")
     Console(width=140).print(found)
     worlds = {"raw": MujocoWorld(robot, RATE), "identified": found.world(robot, RATE)}
     errors = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
@@ -17,8 +18,9 @@ from gapless.deployment.start_checks import require_startable
 from gapless.deployment.stop_signals import stopping_on_signals
 from gapless.errors import SafetyError
 
-PARTS = ("read", "observe", "infer", "filter", "write", "record", "wake", "step")
-"""What is timed; `wake` is how late a step began, `step` all of its work."""
+PARTS = ("read", "observe", "infer", "filter", "write", "record", "wake", "step", "processor")
+"""What is timed; `wake` is how late a step began, `step` all of its work by the clock, in which
+other programs may hold it up, `processor` the time that it was really at work."""
 KEPT = 100
 """Events that are kept; all are counted."""
 DAMPS = 10
@@ -134,11 +136,12 @@ class ControlLoop:
         start, step, before = self.clock.now(), 0, None
         while step < steps and not self._stopped:
             self.clock.sleep_until(start + step * self.period)
-            now = self.clock.now()
+            now, worked = self.clock.now(), time.thread_time()
             self.timings["wake"].add(now - (start + step * self.period))
             self._do(step, now, self.period if before is None else now - before)
             before, done = now, self.clock.now()
             self.timings["step"].add(done - now)
+            self.timings["processor"].add(time.thread_time() - worked)
             step = self._next(step, start, done)
 
     def _next(self, step: int, start: float, done: float) -> int:

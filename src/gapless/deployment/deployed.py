@@ -63,11 +63,12 @@ class Deployed:
         end = f"DAMPED: {self.report.damped}" if self.failed else "to its end"
         events = sum(self.report.counts.values())
         work = {k: 1000 * v for k, v in self.report.timings["step"].items()}
+        own = 1000 * self.report.timings["processor"]["p99"]
         return (
             f"{self.robot}: {said} {self.seconds:.1f} s ({' > '.join(self.stages)}), {end}; "
             f"{events} events; the loop's own work p50 {work['p50']:.2f}, p99 {work['p99']:.2f}, "
-            f"max {work['max']:.2f} ms; {self.report.missed} of {self.report.steps} deadlines "
-            "missed"
+            f"max {work['max']:.2f} ms by the clock, p99 {own:.2f} ms of processor; "
+            f"{self.report.missed} of {self.report.steps} deadlines missed"
         )
 
     def lines(self) -> Iterator[str]:

@@ -268,3 +268,23 @@ def test_intervals_are_no_narrower_than_motions_agree(climbed: Calibration) -> N
     assert found[name].std == pytest.approx(np.sqrt(2 / 3 * 0.5))
     others = [e for e in climbed.estimates if e.name != name]
     assert [found[e.name] for e in others] == others
+
+
+def test_servos_that_state_a_damping_gain_have_its_ratio_looked_for(pair: Robot) -> None:
+    """A motor may brake less than a data sheet says, and no friction is less than none."""
+    assert not pair.joints.kd.any()
+    gains = {j: (20.0, 1.5) for j in pair.joints.names}
+    clips = recorded(pair, ["wave_0"])
+    stated, silent = (
+        [replace(c, conditions=replace(c.conditions, gains=told)) for c in clips]
+        for told in (gains, {})
+    )
+    for robot, logs, brake in (
+        (pair, stated, "kd_ratio"),
+        (pair, silent, "damping"),
+        (pair.with_joints(kd=1.0), stated, "damping"),
+    ):
+        adds = {r.name: r.adds for r in rungs_for(robot, logs)}
+        for rung, tied in (("by motor type", "@motors"), ("each joint", "")):
+            assert adds[rung][brake] == (brake + tied,)
+            assert not {"kd_ratio", "damping"} - {brake} & set(adds[rung])

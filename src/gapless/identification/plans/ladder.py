@@ -78,6 +78,7 @@ class Ladder:
         if fitter.robot.mount == "free" and not isinstance(horizon, str):
             longer = 2 * horizon  # on a floor, whole clips soon are falls
         self.horizons = tuple(dict.fromkeys([horizon, longer]))
+        self.windows = max(2, WINDOWS // max(1, sum(len(fold.choose) for fold in self.folds)))
 
     def climb(self) -> tuple[Calibration, tuple[Calibration, ...]]:
         """The calibration of all that teaches, and where motions choose in turn that of each fold.
@@ -263,8 +264,7 @@ class Ladder:
         return errors
 
     def _error(self, fold: Fold, at: Foothold, horizon: Horizon) -> float:
-        clips = list(fold.choose)
-        return replay_error(clips, self._world(fold, at), horizon, max(2, WINDOWS // len(clips)))
+        return replay_error(list(fold.choose), self._world(fold, at), horizon, self.windows)
 
     def _world(self, fold: Fold, at: Foothold) -> MujocoWorld:
         fitter = self.fitter

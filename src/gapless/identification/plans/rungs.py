@@ -58,7 +58,10 @@ def rungs_for(
     loaded = stated_loads(recordings)
     # Loads bring motors to their limits, which a motor's strength scales with its gains.
     gain = "strength" if loaded else "kp"
-    drive = (gain, "damping", "frictionloss", "armature")
+    damper = _damper(robot, recordings)
+    # What a motor brakes by itself and what rubs look alike, and no friction is less than none.
+    brake = damper if damper == "kd_ratio" else "damping"
+    drive = (gain, brake, "frictionloss", "armature")
     first = [_rung("by motor type", *(f"{k}@motors" for k in drive), "delay@all")]
     zeros = [_rung("encoder bias", "encoder_bias")]
     rubs = [
@@ -75,7 +78,7 @@ def rungs_for(
         # a robot that leans, which mass centres and soft gains would answer for.
         root = (f"{kind}/root" for kind in _INERTIAL)
         tilt = (name for name in sensed if name in TILT)
-        names = (*root, f"{gain}@all", f"{_damper(robot, recordings)}@all", "delay@all", *tilt)
+        names = (*root, f"{gain}@all", f"{damper}@all", "delay@all", *tilt)
         # Where drives rub, one ratio for all gains may go far wrong, and a light base with it: what
         # begins there may not come back.
         first = [
