@@ -66,6 +66,27 @@ def touching(model: mujoco.MjModel, data: mujoco.MjData, link: str) -> np.ndarra
     return (data.contact.pos[mine] - data.body(link).xpos) @ data.body(link).xmat.reshape(3, 3)
 
 
+def test_feet_that_nobody_named_are_found(hopper: Robot) -> None:
+    """A model of one's own has no groups: what reaches lowest carries it, and is made simple."""
+    own = replace(hopper, link_groups={})
+    assert own.feet == ("foot",)
+    assert own.with_simple_feet().simple_feet == hopper.with_simple_feet().simple_feet
+    assert own.with_simple_feet().simple_feet
+
+
+@pytest.mark.parametrize("name", ["g1", "h1_2", "kbot", "go2"])
+def test_feet_are_found_where_a_robot_names_them(name: str) -> None:
+    """The lowest links are the feet of every robot whose feet are known."""
+    robot = Robot.load(name, mount="free")
+    assert robot.feet == robot.link_groups["feet"]
+    assert set(replace(robot, link_groups={}).feet) == set(robot.feet)
+
+
+def test_what_is_held_has_no_feet() -> None:
+    """The lowest link of an arm is none."""
+    assert Robot.load("so101").feet == ()
+
+
 def test_the_support_polygon_stays(pair: tuple[Robot, Robot]) -> None:
     """Where MuJoCo lets the feet touch: six points, the same area, no point lost by over 3 mm."""
     (before, after) = (settled(robot) for robot in pair)
@@ -163,7 +184,7 @@ def test_a_saved_robot_keeps_its_feet(pair: tuple[Robot, Robot], tmp_path: Path)
 
 @pytest.mark.parametrize(
     ("name", "why"),
-    [("h1_2", "4 points"), ("kbot", "4 points"), ("go2", "4 points"), ("so101", "no link group")],
+    [("h1_2", "4 points"), ("kbot", "4 points"), ("go2", "4 points"), ("so101", "no feet")],
 )
 def test_nothing_to_do_is_said(name: str, why: str) -> None:
     """Boxes, balls and robots without feet stay as they are, and the notes say so."""

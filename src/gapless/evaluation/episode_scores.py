@@ -85,7 +85,7 @@ class Motions:
     @cached_property
     def feet(self) -> tuple[np.ndarray, np.ndarray]:
         """(n, T, F) horizontal speed of each foot, and whether it stands."""
-        links = self.robot.link_groups.get("feet", ())
+        links = self.robot.feet
         if not links:
             empty = np.zeros((*self.episodes.alive.shape, 0))
             return empty, empty.astype(bool)

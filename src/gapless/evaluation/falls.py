@@ -68,9 +68,7 @@ def _fall(
         **_begins(
             full[first:end], [f"{j} at its torque limit" for j in episodes.robot.joints.names]
         ),
-        **_begins(
-            slides[first:end], [f"{f} slipping" for f in episodes.robot.link_groups.get("feet", ())]
-        ),
+        **_begins(slides[first:end], [f"{f} slipping" for f in episodes.robot.feet]),
     }
     cause = min(found, key=lambda name: found[name]) if found else "no limit reached"
     return Fall(row, end / rate, cause, pushed)

@@ -11,13 +11,11 @@ from gapless.errors import ModelError
 from gapless.robots import Kinematics, Robot
 from gapless.robots.flat_sides import flat_side, ring_around
 from gapless.robots.rotations import conj, rotate
+from gapless.robots.standing_links import DOWN, standing_links
 from gapless.robots.support_shapes import SupportShape
 
-LOW = 0.03
-"""A link that reaches this near to the lowest point of the default pose is a foot, m."""
 CORNERS = 8
 """Points by which a sole is known."""
-DOWN = np.array([0.0, 0.0, -1.0])
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,7 @@ class Foot:
 
 
 def feet_of(robot: Robot, kinematics: Kinematics, shapes: Sequence[SupportShape]) -> list[Foot]:
-    """The feet: the link group "feet" where the robot has one, else the lowest leaf links.
+    """The feet of a robot that can touch the floor.
 
     Args:
         robot: mounted free.
@@ -63,35 +61,12 @@ def feet_of(robot: Robot, kinematics: Kinematics, shapes: Sequence[SupportShape]
     _, quat = kinematics.link_poses(robot.joints.default, np.zeros(3), np.array([1.0, 0, 0, 0]))
     down = {k: rotate(conj(quat[0, i]), DOWN) for i, k in enumerate(kinematics.links)}
     own = {link: tuple(s for s in shapes if s.link == link) for link in _links(shapes)}
-    named = [link for link in robot.link_groups.get("feet", ()) if link in own]
-    return [_foot(link, own[link], down[link]) for link in named or _lowest(robot, kinematics, own)]
+    named = [link for link in robot.feet if link in own] or standing_links(robot)
+    return [_foot(link, own[link], down[link]) for link in named]
 
 
 def _links(shapes: Sequence[SupportShape]) -> list[str]:
     return list(dict.fromkeys(shape.link for shape in shapes))
-
-
-def _lowest(
-    robot: Robot, kinematics: Kinematics, own: dict[str, tuple[SupportShape, ...]]
-) -> list[str]:
-    """The links that reach lowest in the default pose, without those that carry another of them."""
-    pos, quat = kinematics.link_poses(robot.joints.default, np.zeros(3), np.array([1.0, 0, 0, 0]))
-    bottom = {}
-    for link, shapes in own.items():
-        i = kinematics.links.index(link)
-        down = rotate(conj(quat[0, i]), DOWN)
-        bottom[link] = pos[0, i, 2] - max(float(shape.reach(down)) for shape in shapes)
-    low = [link for link, z in bottom.items() if z < min(bottom.values()) + LOW]
-    carriers = {parent for link in low for parent in _above(kinematics, link)}
-    return [link for link in low if link not in carriers]
-
-
-def _above(kinematics: Kinematics, link: str) -> list[str]:
-    found, i = [], kinematics.parents[kinematics.links.index(link)]
-    while i >= 0:
-        found.append(kinematics.links[i])
-        i = kinematics.parents[i]
-    return found
 
 
 def _foot(link: str, shapes: tuple[SupportShape, ...], down: np.ndarray) -> Foot:

@@ -104,7 +104,7 @@ def _default_centre(limb: Limb, size: np.ndarray) -> np.ndarray:
 
 def _point(robot: Robot, name: str | None) -> TrackingPoint:
     """The point that is moved: an end effector, or the origin of a link."""
-    feet = robot.link_groups.get("feet", ())
+    feet = robot.feet
     ends = {p.name: p for p in robot.end_effectors}
     on_link = {p.body: p for p in robot.end_effectors}
     sides: dict[str, str] = {"left": feet[0], "right": feet[1]} if len(feet) == 2 else {}

@@ -26,7 +26,7 @@ def soles_of(robot: Robot, state: State) -> Soles | None:
     """Of (T, ...) states; None where nothing of the robot touches the floor."""
     kinematics, shapes = Kinematics.of(robot), floor_shapes(robot.model())
     solid = dict.fromkeys(shape.link for shape in shapes)
-    links = [link for link in robot.link_groups.get("feet", ()) if link in solid] or list(solid)
+    links = [link for link in robot.feet if link in solid] or list(solid)
     if not links:
         return None
     pos, quat = kinematics.link_poses(state.q, state.base_pos, state.base_quat_wxyz)

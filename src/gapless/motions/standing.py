@@ -54,7 +54,10 @@ def stand(
         raise DataError(f"{seconds} s at {rate} Hz is no motion; give two samples or more")
     feet = _feet(robot)
     if not feet:
-        raise DataError(f"{robot.name} has no link group 'feet', so it cannot stand")
+        raise DataError(
+            f"{robot.name} has no feet, so it cannot stand: it is held and names no link group "
+            "'feet', or has no shape that can touch the floor"
+        )
     time = np.arange(round(seconds * rate)) / rate
     body = _body_path(time, depth, sway, np.random.default_rng(seed))
     hung = robot.with_mount("fixed")
@@ -80,7 +83,7 @@ def sway(
 def _feet(robot: Robot) -> list[TrackingPoint]:
     """What touches the floor: the ends of the feet where they are known, else their origins."""
     ends = {point.body: point for point in robot.end_effectors}
-    return [ends.get(f, TrackingPoint(f, f)) for f in robot.link_groups.get("feet", ())]
+    return [ends.get(f, TrackingPoint(f, f)) for f in robot.feet]
 
 
 def _swing(robot: Robot, waves: np.ndarray, every: int) -> np.ndarray:

@@ -66,9 +66,9 @@ def balance(
         base_quat_wxyz: (T, 4) root orientation.
 
     Returns:
-        None for a robot that names no feet.
+        None for a robot without feet.
     """
-    feet = robot.link_groups.get("feet", ())
+    feet = robot.feet
     if not feet:
         return None
     hung = robot.with_mount("fixed")

@@ -67,7 +67,7 @@ def holding_torques(robot: Robot, feet: Sequence[str]) -> np.ndarray:
 
 def _stances(robot: Robot) -> list[tuple[str, ...]]:
     """Feet that carry it; none where it is held."""
-    feet = robot.link_groups.get("feet", ())
+    feet = robot.feet
     if robot.mount != "free":
         return [()]
     return [feet, *((foot,) for foot in feet)] if len(feet) == 2 else [feet]

@@ -151,6 +151,17 @@ class Robot:
         return self.mount == "free" or self.floor.height is not None
 
     @cached_property
+    def feet(self) -> tuple[str, ...]:
+        """Links it stands on: those of the group "feet", else the lowest ones of the default pose.
+
+        One that is held, and names none, has none.
+        """
+        from gapless.robots.standing_links import standing_links
+
+        named = self.link_groups.get("feet", ())
+        return named or (standing_links(self) if self.mount == "free" else ())
+
+    @cached_property
     def standing_height(self) -> float:
         """z of the root at which the feet just touch the floor in the default pose."""
         from gapless.robots.assemble import standing_height
@@ -209,9 +220,9 @@ class Robot:
     def with_simple_feet(self, tolerance: float = 0.003) -> Robot:
         """Stand on few contact points, which simulates faster: a sphere at each corner of a sole.
 
-        The shapes that reach the sole of a foot (link group "feet") make way for 4 to 6 spheres
-        with nearly the same support polygon and the same contact figures; all else stays. A foot
-        with few contact points, or a sole that needs more corners, is kept; `notes` say which.
+        The shapes that reach the sole of a foot make way for 4 to 6 spheres with nearly the same
+        support polygon and the same contact figures; all else stays. A foot with few contact
+        points, or a sole that needs more corners, is kept; `notes` say which.
 
         Args:
             tolerance: by which a point of the support polygon may be lost, m.

@@ -50,14 +50,14 @@ def find_simple_feet(
     """Spheres for every foot that has more contact points than it needs, and a line on each foot.
 
     Args:
-        robot: its feet are the link group "feet".
+        robot: the one whose feet they are.
         tolerance: by which a point of the support polygon may be lost, m.
     """
     if not 0 < tolerance < np.inf:
         raise ModelError(f"tolerance is {tolerance} m; it must be above 0")
-    links = robot.link_groups.get("feet", ())
+    links = robot.feet
     if not links:
-        return (), ("there is no link group 'feet'; nothing was replaced",)
+        return (), ("it has no feet; nothing was replaced",)
     model, data = _at_home(robot)
     found, lines = [], []
     for link in links:
