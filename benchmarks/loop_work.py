@@ -26,13 +26,9 @@ from gapless.deployment.flight_recorder import FlightRecorder
 from gapless.deployment.gantry import Gantry
 from gapless.deployment.links.unitree_dds import UnitreePort
 from gapless.deployment.links.unitree_link import UnitreeLink
-from gapless.deployment.links.unitree_messages import (
-    blank_message,
-    came_sealed,
-    make_ready,
-    message_type,
-)
+from gapless.deployment.links.unitree_messages import message_type, sample_of
 from gapless.deployment.links.unitree_wire import motor_rows
+from gapless.deployment.links.wire_message import WireMessage
 from gapless.deployment.links.world_link import WorldLink
 from gapless.deployment.pilot import PolicyPilot
 from gapless.deployment.robot_link import JointCommand
@@ -128,9 +124,10 @@ def timed(work: Callable[[], object], count: int) -> dict[str, float]:
 class Wire:
     """Where a command goes instead of the network: it is made ready, and its bytes are taken."""
 
-    def give(self, message) -> None:  # noqa: ANN001 (made from the table of the wire)
+    def give(self, message: WireMessage) -> None:
         """Seal and serialise."""
-        make_ready(COMMAND, message).serialize()
+        message.seal()
+        sample_of(message).serialize()
 
 
 def messages(count: int) -> dict[str, dict[str, float]]:
@@ -138,16 +135,18 @@ def messages(count: int) -> dict[str, dict[str, float]]:
     robot = Robot.load("g1")
     link = object.__new__(UnitreeLink)
     link.joints, link.family = tuple(robot.joints.names), "unitree_hg"
-    link._rows = motor_rows("g1", link.joints)
-    link._state, link._tick, link._message = None, 0, blank_message(COMMAND)
+    link._rows = tuple(motor_rows("g1", link.joints))
+    link._state, link._tick, link._message = None, 0, WireMessage(COMMAND)
     link._port = cast(UnitreePort, Wire())
-    data, kind = make_ready(STATE, blank_message(STATE)).serialize(), message_type(STATE)
+    sent, kind = WireMessage(STATE), message_type(STATE)
+    sent.seal()
+    data = sent.data
 
     def take() -> None:
         message = kind.deserialize(data)
-        if not came_sealed(STATE, message):
+        if not message.is_sealed:
             raise SystemExit("the checksum of our own message is wrong")
-        link._state = link._seen(message)
+        link._state = link._seen(message, int(message.get("tick")))
 
     own = robot.joints
     command = JointCommand.of_targets(own.default, own.kp, own.kd)

@@ -16,6 +16,7 @@ import numpy as np
 from gapless.deployment.command_watchdog import CommandWatchdog, WatchedBody
 from gapless.deployment.datagram_robot import DatagramRobot
 from gapless.deployment.link_addresses import UDP_CHANNELS, use_interface
+from gapless.deployment.links.wire_message import WireMessage
 from gapless.deployment.packets import STATE, Packet
 from gapless.deployment.robot_link import JointCommand, LinkState
 from gapless.deployment.safety_limits import SafetyLimits
@@ -109,22 +110,20 @@ class FaultyPort:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._port, name)
 
-    def give(self, message: Any) -> None:
+    def give(self, message: WireMessage) -> None:
         """Publish it, or what a fault makes of it; what is late by so much is not seen at all."""
         if self.fault == "late":
             return
-        message.tick = self._tick = self._tick if self.fault == "frozen" else message.tick
+        self._tick = self._tick if self.fault == "frozen" else int(message.get("tick"))
+        message.put("tick", self._tick)
         if self.fault == "NaN state":
-            message.motor_state[3].q = float("nan")
+            message.put("motor_state.3.q", np.nan)
         if self.fault == "excursion":
-            message.motor_state[3].q += BEYOND
+            message.put("motor_state.3.q", message.get("motor_state.3.q") + BEYOND)
+        message.seal()
         if self.fault == "wrong CRC":
-            from gapless.deployment.links.unitree_messages import seal
-
-            seal(self._port.given_kind, message).crc ^= 1
-            self._port._writer.write(message)
-        else:
-            self._port.give(message)
+            message.put("crc", message.get("crc") ^ 1)
+        self._port.give(message, seal=False)
 
 
 def lied(state: LinkState, fault: str) -> LinkState:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import struct
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
 
 from gapless.deployment.links import unitree_messages
-from gapless.deployment.links.unitree_crc import message_crc, word_crc
+from gapless.deployment.links.unitree_crc import word_crc
 from gapless.deployment.links.unitree_link import UnitreeLink
-from gapless.deployment.links.unitree_wire import MOTORS, TYPES, layout_of, motor_rows, packed
+from gapless.deployment.links.unitree_wire import MOTORS, TYPES, layout_of, motor_rows
+from gapless.deployment.links.wire_message import WireMessage
 from gapless.errors import MissingExtraError, NameMismatchError
 from gapless.robots import Robot
 
@@ -22,48 +21,72 @@ BLANK = {HG: 4262932383, GO: 1264208000}
 FILLED = {HG: 2309419042, GO: 561875561}
 
 
-def plain(kind: str) -> Any:
-    """A message of zeros, without DDS."""
-    values = {}
-    for name, what, count in TYPES[kind]:
-        many = [plain(what) if what in TYPES else 0 for _ in range(max(count, 1))]
-        values[name] = many if count else many[0]
-    return SimpleNamespace(**values)
-
-
-def filled(kind: str) -> Any:
+def filled(kind: str) -> WireMessage:
     """Motors that all differ."""
-    message = plain(kind)
+    message = WireMessage(kind)
     if kind == HG:
-        message.mode_machine = 5
+        message.put("mode_machine", 5)
     else:
-        message.head, message.level_flag = [0xFE, 0xEF], 0xFF
-    for i, motor in enumerate(message.motor_cmd[: 29 if kind == HG else 20]):
-        motor.mode, motor.q, motor.dq, motor.tau = 1, 0.1 * i - 1, 0.0, 0.5 * i
-        motor.kp, motor.kd = 10 + i, 1 + 0.125 * i
+        message.put("head", (0xFE, 0xEF))
+        message.put("level_flag", 0xFF)
+    for i in range(29 if kind == HG else 20):
+        motor = {"mode": 1, "q": 0.1 * i - 1, "tau": 0.5 * i, "kp": 10 + i, "kd": 1 + 0.125 * i}
+        for field, value in motor.items():
+            message.put(f"motor_cmd.{i}.{field}", value)
     return message
 
 
 @pytest.mark.parametrize("kind", [HG, GO])
 def test_commands_have_the_vendors_checksums(kind: str) -> None:
     """Of zeros and of numbers."""
-    assert message_crc(kind, plain(kind)) == BLANK[kind]
-    assert message_crc(kind, filled(kind)) == FILLED[kind]
+    for message, crc in ((WireMessage(kind), BLANK[kind]), (filled(kind), FILLED[kind])):
+        assert not message.is_sealed
+        message.seal()
+        assert int(message.get("crc")) == crc and message.is_sealed
 
 
 @pytest.mark.parametrize("kind", [HG, GO])
 def test_commands_have_the_vendors_size(kind: str) -> None:
-    """And the checksum is their last word."""
+    """And the checksum is their last word, which is not part of itself."""
     message = filled(kind)
-    message.crc = 0x01020304
-    data = packed(kind, message)
-    assert len(data) == SIZES[kind] and data[-4:] == bytes([4, 3, 2, 1])
-    assert message_crc(kind, message) == FILLED[kind]  # it is not part of itself
+    message.put("crc", 0x01020304)
+    data = message.in_memory()
+    assert len(data) == SIZES[kind] and data[-4:].tolist() == [4, 3, 2, 1]
+    message.seal()
+    assert int(message.get("crc")) == FILLED[kind]
+
+
+def test_numbers_are_read_where_they_were_written() -> None:
+    """One, some of a field of motors, or all of an array; whatever their type; others stay."""
+    message = WireMessage("unitree_hg.msg.dds_.LowState_")
+    before = message.data
+    message.put("motor_state.*.q", [0.5, -0.25], (3, 34))
+    message.put("motor_state.3.temperature", [-7, 300])
+    message.put("imu_state.gyroscope", [1.0, 2.0, 3.0])
+    message.put("tick", 2**32 - 1)
+    assert message.get("motor_state.*.q", (34, 2, 3)).tolist() == [-0.25, 0.0, 0.5]
+    assert message.get("motor_state.*.temperature.1", (2, 3)).tolist() == [0, 300]
+    assert message.get("motor_state.3.temperature").tolist() == [-7, 300]
+    assert message.get("imu_state.gyroscope.1") == 2.0 and int(message.get("tick")) == 2**32 - 1
+    again = WireMessage(message.kind, message.data)
+    assert again.data == message.data != before
+    for path, zero in (("motor_state.*.q", (3, 34)), ("motor_state.3.temperature", ())):
+        again.put(path, 0, zero)  # type: ignore[arg-type]
+    again.put("imu_state.gyroscope", 0.0)
+    again.put("tick", 0)
+    assert again.data == before
+
+
+def test_a_field_that_is_none_is_an_error() -> None:
+    """Not a number of another field."""
+    for path, rows in (("motor_state.*.angle", (0,)), ("motor_cmd.*.q", (35,)), ("q", ())):
+        with pytest.raises(KeyError):
+            WireMessage(HG).get(path, rows)
 
 
 def test_any_bit_changes_the_checksum() -> None:
     """All of a motor's, at least."""
-    data = packed(HG, filled(HG))[:-4]
+    data = filled(HG).in_memory()[:-4].tobytes()
     known = word_crc(data)
     for bit in range(8 * 28):
         bad = bytearray(data)

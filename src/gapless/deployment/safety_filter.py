@@ -81,7 +81,8 @@ class SafetyFilter:
         last = state.q if self._sent is None else self._sent.q
         found = clamp_command(self.limits, self.joints, state, command, last)
         # Numbers of any size are finite; what is computed from them may not be.
-        broken = command_trips(self.limits, self.joints, found.command)
+        new = found.command is not command
+        broken = command_trips(self.limits, self.joints, found.command) if new else ()
         strict = (t for t in found.trips if self.limits.checks[t.check].action == "damp")
         for trip in (*broken, *strict):
             return self._brake(trip, state)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gapless.deployment.command_watchdog import WatchedBody
 from gapless.deployment.gantry import GRAVITY, Gantry
 from gapless.deployment.links.unitree_wire import MOTORS, motor_rows
+from gapless.deployment.links.wire_message import WireMessage
 from gapless.deployment.loop_timing import Clock, MonotonicClock, step_until
 from gapless.deployment.robot_link import JointCommand, LinkState
 from gapless.robots.rotations import rotate
@@ -48,13 +49,12 @@ class SimulatedUnitree:
         gantry: Gantry | None = None,
     ) -> None:
         from gapless.deployment.links.unitree_dds import UnitreePort
-        from gapless.deployment.links.unitree_messages import blank_message
 
-        self._rows = motor_rows(model, world.robot.joints.names)
+        self._rows = tuple(motor_rows(model, world.robot.joints.names))
         self.body, self.family = WatchedBody(world, start, patience, gantry), MOTORS[model][0]
         self.clock = clock or MonotonicClock()
         self._port = UnitreePort(self.family, domain, robot_side=True)
-        self._message = blank_message(self._port.given_kind)
+        self._message = WireMessage(self._port.given_kind)
         self._mode_machine = mode_machine
         self._period = 1.0 / world.rate
         self._moved = np.zeros(3)
@@ -79,46 +79,49 @@ class SimulatedUnitree:
         self._port.give(self._told(state))
         return state
 
-    def _is_mine(self, message: Any) -> bool:
+    def _is_mine(self, message: WireMessage) -> bool:
         """A command for another kind of machine is not obeyed."""
-        mine = self.family == "unitree_go" or message.mode_machine == self._mode_machine
+        mine = self.family == "unitree_go" or message.get("mode_machine") == self._mode_machine
         self.foreign += not mine
-        return mine
+        return bool(mine)
 
-    def _heard(self, message: Any) -> JointCommand:
-        motors = [message.motor_cmd[row] for row in self._rows]
-        on = np.array([float(motor.mode != 0) for motor in motors])
+    def _heard(self, message: WireMessage) -> JointCommand:
         fields = ("q", "dq", "kp", "kd", "tau")
-        found = {name: np.array([getattr(m, name) for m in motors]) for name in fields}
+        found = {f: message.get(f"motor_cmd.*.{f}", self._rows).astype(float) for f in fields}
+        on = message.get("motor_cmd.*.mode", self._rows) != 0
         return JointCommand(**{n: a if n in ("q", "dq") else on * a for n, a in found.items()})
 
-    def _told(self, state: LinkState) -> Any:
+    def _told(self, state: LinkState) -> WireMessage:
         message = self._message
-        message.tick = round(1000 * state.stamp) % 2**32
-        for k, row in enumerate(self._rows):
-            motor = message.motor_state[row]
-            motor.mode, motor.q, motor.dq = 1, float(state.q[k]), float(state.dq[k])
-            motor.tau_est = 0.0 if state.torque is None else float(state.torque[k])
-            warm = WARM if state.temperature is None else round(float(state.temperature[k]))
-            if self.family == "unitree_hg":
-                motor.temperature, motor.vol = [warm, warm], VOLTS
-            else:
-                motor.temperature = warm
+        message.put("tick", round(1000 * state.stamp) % 2**32)
+        warm = WARM if state.temperature is None else np.round(state.temperature)
+        motors = {
+            **{"mode": 1, "q": state.q, "dq": state.dq},
+            "tau_est": 0.0 if state.torque is None else state.torque,
+        }
+        if self.family == "unitree_hg":
+            motors |= {"temperature.0": warm, "temperature.1": warm, "vol": VOLTS}
+        else:
+            motors |= {"temperature": warm}
+        for field, values in motors.items():
+            message.put(f"motor_state.*.{field}", values, self._rows)
         self._tell_body(state)
         return message
 
     def _tell_body(self, state: LinkState) -> None:
-        message, imu = self._message, self._message.imu_state
+        message = self._message
         if state.base_quat_wxyz is not None and state.base_ang_vel_b is not None:
-            imu.quaternion = state.base_quat_wxyz.tolist()
-            imu.gyroscope = state.base_ang_vel_b.tolist()
-            imu.accelerometer = self._felt(state, state.base_quat_wxyz).tolist()
+            message.put("imu_state.quaternion", state.base_quat_wxyz)
+            message.put("imu_state.gyroscope", state.base_ang_vel_b)
+            message.put("imu_state.accelerometer", self._felt(state, state.base_quat_wxyz))
         else:
-            imu.quaternion, imu.accelerometer = [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, GRAVITY]
+            message.put("imu_state.quaternion", (1.0, 0.0, 0.0, 0.0))
+            message.put("imu_state.accelerometer", (0.0, 0.0, GRAVITY))
         if self.family == "unitree_hg":
-            message.mode_machine = self._mode_machine
+            message.put("mode_machine", self._mode_machine)
         else:
-            message.power_v, message.foot_force = VOLTS, [1, 1, 1, 1]
+            message.put("power_v", VOLTS)
+            message.put("foot_force", 1)
 
     def _felt(self, state: LinkState, quat_wxyz: np.ndarray) -> np.ndarray:
         """(3,) what an accelerometer shows, m/s²: gravity, and how the base gains speed."""

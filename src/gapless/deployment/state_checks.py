@@ -11,6 +11,9 @@ from gapless.deployment.robot_link import JointCommand, LinkState
 from gapless.deployment.safety_events import Trip
 from gapless.deployment.safety_limits import KINDS, JointLimits, SafetyLimits
 
+_READ = ("q", "dq", "torque", "base_quat_wxyz", "base_ang_vel_b", "base_pos")
+"""What must be numbers in a sample, where it is there."""
+
 
 def state_trips(limits: SafetyLimits, joints: JointLimits, state: LinkState) -> Iterator[Trip]:
     """What is wrong with a sample by itself, the gravest first."""
@@ -77,10 +80,10 @@ def tilt_of(quat_wxyz: np.ndarray) -> float:
 
 
 def _unreadable(state: LinkState, count: int) -> Iterator[Trip]:
-    for name in ("q", "dq", "torque", "base_quat_wxyz", "base_ang_vel_b", "base_pos"):
-        array = getattr(state, name)
-        if array is not None and not np.isfinite(array).all():
-            yield Trip("finite", np.nan, 0.0, why=f"{name} of the robot is not finite")
+    found = {name: array for name in _READ if (array := getattr(state, name)) is not None}
+    if not np.isfinite(np.concatenate([*found.values()], axis=None)).all():
+        bad = next(name for name, array in found.items() if not np.isfinite(array).all())
+        yield Trip("finite", np.nan, 0.0, why=f"{bad} of the robot is not finite")
     if state.q.shape != (count,) or state.dq.shape != (count,):
         yield Trip(
             "finite", np.nan, 0.0, why=f"the robot shows {state.q.shape} joints, not {count}"

@@ -138,9 +138,11 @@ class OnnxNetwork:
     ) -> dict[str, np.ndarray]:
         """Every input for n environments: an input without an axis for them has one in front."""
         ports, n = self.ports, len(observation)
-        ends = np.cumsum([_size(self.inputs[name]) or 0 for name in ports.seen])[:-1]
-        feed = dict(states)
-        for name, part in zip(ports.seen, np.split(observation, ends, axis=1), strict=True):
+        feed, parts = dict(states), [observation]
+        if len(ports.seen) > 1:
+            ends = np.cumsum([_size(self.inputs[name]) or 0 for name in ports.seen])[:-1]
+            parts = np.split(observation, ends, axis=1)
+        for name, part in zip(ports.seen, parts, strict=True):
             inner = [d if isinstance(d, int) else 1 for d in self.inputs[name][1:-1]]
             feed[name] = part.reshape(n, *inner, -1)
         if ports.step:

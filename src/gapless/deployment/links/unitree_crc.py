@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import zlib
-from typing import Any
 
 import numpy as np
-
-from gapless.deployment.links.unitree_wire import packed
 
 _REVERSED = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))
 """Bytes with their bits the other way round."""
 
 
-def word_crc(data: bytes) -> int:
+def word_crc(data: bytes | np.ndarray) -> int:
     """Of little-endian words: start 0xFFFFFFFF, polynomial 0x04C11DB7, nothing inverted at the end.
 
     zlib computes the mirror image of it, fast: bits go in mirrored, and the result comes back so.
@@ -21,8 +18,3 @@ def word_crc(data: bytes) -> int:
     words = np.frombuffer(data, "<u4").astype(">u4").tobytes()
     mirrored = zlib.crc32(words.translate(_REVERSED)) ^ 0xFFFFFFFF
     return int(f"{mirrored:032b}"[::-1], 2)
-
-
-def message_crc(kind: str, message: Any) -> int:
-    """Of a message whose last word is to hold it."""
-    return word_crc(packed(kind, message)[:-4])

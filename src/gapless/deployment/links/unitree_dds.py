@@ -5,13 +5,9 @@ from __future__ import annotations
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
-from gapless.deployment.links.unitree_messages import (
-    came_sealed,
-    make_ready,
-    message_type,
-    require_dds,
-)
+from gapless.deployment.links.unitree_messages import message_type, require_dds, sample_of
 from gapless.deployment.links.unitree_wire import COMMAND, STATE
+from gapless.deployment.links.wire_message import WireMessage
 
 LOOPBACK = """<CycloneDDS><Domain Id="any"><General><AllowMulticast>false</AllowMulticast>
 <Interfaces><NetworkInterface address="127.0.0.1" multicast="false"/></Interfaces></General>
@@ -38,6 +34,10 @@ class UnitreePort:
         robot_side: take commands and publish states, instead of the other way round.
         sealed: count and drop messages whose checksum is wrong.
 
+    Attributes:
+        given_kind: type of the messages that it publishes.
+        corrupt: messages that were dropped because of their checksum.
+
     The vendor's simulators leave checksums of states at zero. Such states are taken from who never
     sealed one; whoever did once must do it always. Commands are never taken without.
     """
@@ -51,7 +51,7 @@ class UnitreePort:
 
         kinds = {COMMAND: f"{family}.msg.dds_.LowCmd_", STATE: f"{family}.msg.dds_.LowState_"}
         taken, given = (COMMAND, STATE) if robot_side else (STATE, COMMAND)
-        self._taken, self._given = kinds[taken], kinds[given]
+        self.given_kind = kinds[given]
         self._sealed, self._seals = sealed, robot_side
         self._participant: Any = DomainParticipant(domain)
         topics = {n: Topic(self._participant, n, message_type(k)) for n, k in kinds.items()}
@@ -59,16 +59,11 @@ class UnitreePort:
         self._writer: Any = DataWriter(self._participant, topics[given])
         self.corrupt = 0
 
-    @property
-    def given_kind(self) -> str:
-        """Type of the messages that it publishes."""
-        return self._given
-
-    def take(self) -> Any | None:
+    def take(self) -> WireMessage | None:
         """The newest message since the last call, if one came whose checksum is right."""
         newest = None
         for message in self._reader.take(N=16):
-            if not isinstance(message, message_type(self._taken)):
+            if not isinstance(message, WireMessage):
                 continue  # the other side left
             if self._sealed and not self._is_whole(message):
                 self.corrupt += 1
@@ -76,14 +71,16 @@ class UnitreePort:
             newest = message
         return newest
 
-    def _is_whole(self, message: Any) -> bool:
-        whole = came_sealed(self._taken, message)
+    def _is_whole(self, message: WireMessage) -> bool:
+        whole = message.is_sealed
         self._seals = self._seals or whole
-        return whole or (message.crc == 0 and not self._seals)
+        return whole or (message.get("crc") == 0 and not self._seals)
 
-    def give(self, message: Any) -> None:
-        """Publish a message with its checksum."""
-        self._writer.write(make_ready(self._given, message))
+    def give(self, message: WireMessage, seal: bool = True) -> None:
+        """Publish a message, with its checksum."""
+        if seal:
+            message.seal()
+        self._writer.write(sample_of(message))
 
     def close(self) -> None:
         """Leave the domain."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gapless.deployment.links.unitree_wire import HEAD, LEVEL, MOTORS, motor_rows
+from gapless.deployment.links.wire_message import Rows, WireMessage
 from gapless.deployment.robot_link import JointCommand, LinkState
 from gapless.errors import SafetyError
 
@@ -45,19 +46,20 @@ class UnitreeLink:
         mode_machine: int | None = None,
         sealed: bool = True,
     ) -> None:
-        self._rows = motor_rows(model, joints)
+        self._rows = tuple(motor_rows(model, joints))
         from gapless.deployment.links.unitree_dds import UnitreePort
-        from gapless.deployment.links.unitree_messages import blank_message
 
         self.joints, self.is_real = tuple(joints), not simulated
         self.family = MOTORS[model][0]
         self.channels = CHANNELS[self.family]
         self._damping = np.array(damping, float)
         self._port = UnitreePort(self.family, domain, robot_side=False, sealed=sealed)
-        self._message = blank_message(self._port.given_kind)
+        self._message = WireMessage(self._port.given_kind)
         self._mode_machine = mode_machine
         self._state: LinkState | None = None
         self._tick = 0
+        self._fill(JointCommand.damping(self._damping))  # the first time takes longest
+        self._message.seal()
 
     @property
     def corrupt(self) -> int:
@@ -67,10 +69,9 @@ class UnitreeLink:
     def read(self) -> LinkState | None:
         """The newest state; the one before, where none came or its tick is no new one."""
         message = self._port.take()
-        if message is not None and self._is_new(message.tick):
+        if message is not None and self._is_new(tick := int(message.get("tick"))):
             self._require_machine(message)
-            self._state = self._seen(message)
-            self._tick = message.tick
+            self._state, self._tick = self._seen(message, tick), tick
         return self._state
 
     def write(self, command: JointCommand) -> JointCommand:
@@ -78,15 +79,9 @@ class UnitreeLink:
         command.require_joints(len(self.joints))
         if self._state is None:
             raise SafetyError("nothing was received from the robot: its mode is not known")
-        names = ("q", "dq", "kp", "kd", "tau")
-        sent = {name: np.float32(getattr(command, name)).astype(float) for name in names}
-        told = zip(*(array.tolist() for array in sent.values()), strict=True)
-        for row, numbers in zip(self._rows, told, strict=True):
-            motor = self._message.motor_cmd[row]
-            motor.mode = 1
-            motor.q, motor.dq, motor.kp, motor.kd, motor.tau = numbers
+        sent = self._fill(command)
         self._port.give(self._message)
-        return JointCommand(**sent, output=command.output)
+        return sent
 
     def damp(self) -> None:
         """Brake; without any state there is nobody to tell."""
@@ -97,57 +92,72 @@ class UnitreeLink:
         """Leave; the robot's own watchdog does the rest."""
         self._port.close()
 
+    def _fill(self, command: JointCommand) -> JointCommand:
+        """Write a command into the message; what became of its numbers there."""
+        message, kept = self._message, {}
+        message.put("motor_cmd.*.mode", 1, self._rows)
+        for name in ("q", "dq", "kp", "kd", "tau"):
+            message.put(f"motor_cmd.*.{name}", getattr(command, name), self._rows)
+            kept[name] = message.get(f"motor_cmd.*.{name}", self._rows).astype(float)
+        return JointCommand(**kept, output=command.output)
+
     def _is_new(self, tick: int) -> bool:
         """Whether time went on; in the vendor's simulators it is always 0, and each one is new."""
         if self._state is None or tick == self._tick == 0:
             return True
         return 0 < (tick - self._tick) % TICKS < TICKS // 2
 
-    def _require_machine(self, message: Any) -> None:
+    def _require_machine(self, message: WireMessage) -> None:
         """Take over the modes of the robot, or refuse another robot."""
         if self.family == "unitree_go":
-            self._message.head, self._message.level_flag = list(HEAD), LEVEL
+            self._message.put("head", HEAD)
+            self._message.put("level_flag", LEVEL)
             return
-        if self._mode_machine is not None and message.mode_machine != self._mode_machine:
+        machine = int(message.get("mode_machine"))
+        if self._mode_machine is not None and machine != self._mode_machine:
             raise SafetyError(
-                f"the robot says mode_machine {message.mode_machine}, expected "
+                f"the robot says mode_machine {machine}, expected "
                 f"{self._mode_machine}: is it the right robot?"
             )
-        self._message.mode_pr = message.mode_pr
-        self._message.mode_machine = message.mode_machine
+        self._message.put("mode_pr", message.get("mode_pr"))
+        self._message.put("mode_machine", machine)
 
-    def _passed(self, message: Any, before: LinkState, now: float) -> float:
+    def _passed(self, tick: int, before: LinkState, now: float) -> float:
         """s since the state before: by the robot's count, or by our clock where it does not."""
-        ticks = (message.tick - self._tick) % TICKS
+        ticks = (tick - self._tick) % TICKS
         return ticks / 1000 if ticks else now - before.received
 
-    def _seen(self, message: Any) -> LinkState:
-        motors, imu = [message.motor_state[row] for row in self._rows], message.imu_state
+    def _seen(self, message: WireMessage, tick: int) -> LinkState:
         before, now = self._state, time.monotonic()
         return LinkState(
             sequence=1 if before is None else before.sequence + 1,
-            stamp=0.0 if before is None else before.stamp + self._passed(message, before, now),
+            stamp=0.0 if before is None else before.stamp + self._passed(tick, before, now),
             received=now,
-            q=np.array([m.q for m in motors]),
-            dq=np.array([m.dq for m in motors]),
-            torque=np.array([m.tau_est for m in motors]),
-            base_quat_wxyz=np.array(imu.quaternion, float),
-            base_ang_vel_b=np.array(imu.gyroscope, float),
-            acceleration=np.array(imu.accelerometer, float),
-            **_of_family(self.family, message, motors),
+            q=_motors(message, "q", self._rows),
+            dq=_motors(message, "dq", self._rows),
+            torque=_motors(message, "tau_est", self._rows),
+            base_quat_wxyz=message.get("imu_state.quaternion").astype(float),
+            base_ang_vel_b=message.get("imu_state.gyroscope").astype(float),
+            acceleration=message.get("imu_state.accelerometer").astype(float),
+            **_of_family(self.family, message, self._rows),
         )
 
 
-def _of_family(family: str, message: Any, motors: list[Any]) -> dict[str, Any]:
+def _motors(message: WireMessage, field: str, rows: Rows) -> np.ndarray:
+    return message.get(f"motor_state.*.{field}", rows).astype(float)
+
+
+def _of_family(family: str, message: WireMessage, rows: Rows) -> dict[str, Any]:
     """What the two families say differently."""
     if family == "unitree_go":
         return {
-            "temperature": np.array([float(m.temperature) for m in motors]),
-            "voltage": float(message.power_v),
-            "contact": np.array(message.foot_force, float),
+            "temperature": _motors(message, "temperature", rows),
+            "voltage": float(message.get("power_v")),
+            "contact": message.get("foot_force").astype(float),
         }
+    case, winding = (_motors(message, f"temperature.{k}", rows) for k in (0, 1))
     return {
-        "temperature": np.array([float(max(m.temperature)) for m in motors]),
-        "voltage": float(min(m.vol for m in motors)),
-        "motor_fault": np.array([float(m.motorstate) for m in motors]),
+        "temperature": np.maximum(case, winding),
+        "voltage": float(message.get("motor_state.*.vol", rows).min()),
+        "motor_fault": _motors(message, "motorstate", rows),
     }

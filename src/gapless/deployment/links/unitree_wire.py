@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from itertools import accumulate
 
 from gapless.errors import unknown
 
@@ -175,30 +175,13 @@ def layout_of(kind: str) -> tuple[str, int]:
 
 
 @cache
-def memory_layout(kind: str) -> struct.Struct:
-    """A type as C lays it out in memory, little endian, for its numbers in order."""
-    return struct.Struct(f"<{layout_of(kind)[0]}")
-
-
-@cache
-def cdr_layout(kind: str) -> struct.Struct:
-    """A type as CDR lays it out, for the same numbers."""
-    return struct.Struct(cdr_format(kind))
-
-
-def packed(kind: str, message: Any) -> bytes:
-    """A message as C lays it out in memory, little endian."""
-    return memory_layout(kind).pack(*numbers_of(kind, message))
-
-
-@cache
 def cdr_format(kind: str) -> str:
     """A type as CDR lays it out, for `struct`: numbers aligned to their own size, no more padding.
 
     That is CDR as DDS began with it (XCDR1), which the vendor's robots speak.
     """
-    text, size = "<", 0
-    for what in _flat(kind):
+    text, size = "", 0
+    for what in numbers_of(kind).values():
         wide = struct.calcsize(f"<{what}")
         pad = -size % wide
         text += "x" * pad + what
@@ -206,23 +189,21 @@ def cdr_format(kind: str) -> str:
     return text
 
 
-def _flat(kind: str) -> Iterator[str]:
-    for _, what, count in TYPES[kind]:
-        for _ in range(max(count, 1)):
-            yield from _flat(what) if what in TYPES else (what,)
-
-
-def cdr_packed(kind: str, message: Any) -> bytes:
-    """A message as CDR lays it out, little endian, without its header."""
-    return cdr_layout(kind).pack(*numbers_of(kind, message))
-
-
-def numbers_of(kind: str, message: Any) -> Iterator[Any]:
-    """All numbers of a message, in order."""
+@cache
+def numbers_of(kind: str) -> dict[str, str]:
+    """All numbers of a message in order: motor_state.3.q -> its letter of `struct`."""
+    found = {}
     for name, what, count in TYPES[kind]:
-        value = getattr(message, name)
-        if what not in TYPES:
-            yield from value if count else (value,)
-        else:
-            for part in value if count else (value,):
-                yield from numbers_of(what, part)
+        for path in [f"{name}.{k}" for k in range(count)] or [name]:
+            if what in TYPES:
+                found |= {f"{path}.{rest}": letter for rest, letter in numbers_of(what).items()}
+            else:
+                found[path] = what
+    return found
+
+
+def offsets(layout: str) -> list[int]:
+    """Where each number begins in a format for `struct`, bytes."""
+    sizes = [struct.calcsize(f"<{letter}") for letter in layout]
+    starts = accumulate(sizes, initial=0)
+    return [start for start, letter in zip(starts, layout, strict=False) if letter != "x"]
