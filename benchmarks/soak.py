@@ -179,7 +179,8 @@ class SoakRobot:
     def link_to(self, robot: Robot) -> RobotLink:
         """The same for all flights; a robot that was killed is another one."""
         if self._open is None:
-            self._open = self._new_link(robot)
+            with soft_realtime():  # its threads keep the priority, as those of `gapless deploy`
+                self._open = self._new_link(robot)
         return self._open
 
     def _new_link(self, robot: Robot) -> RobotLink:

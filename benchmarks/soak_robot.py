@@ -144,13 +144,14 @@ def live(link: str, place: int, told: Connection) -> None:
     model = Robot.load("go2", mount="fixed")
     world = MujocoWorld(model, RATE, physics_step=0.005)
     use_interface("lo")
-    if link == "udp":
-        robot: Any = FaultyDatagrams(world, channels=UDP_CHANNELS[:1], patience=PATIENCE)
-        faulty, address = robot, robot.address
-    else:
-        robot = SimulatedUnitree(world, "go2", place, patience=PATIENCE)
-        robot._port = faulty = FaultyPort(robot._port)
-        address = ("", place)
+    with soft_realtime():  # threads of a link keep its priority
+        if link == "udp":
+            robot: Any = FaultyDatagrams(world, channels=UDP_CHANNELS[:1], patience=PATIENCE)
+            faulty, address = robot, robot.address
+        else:
+            robot = SimulatedUnitree(world, "go2", place, patience=PATIENCE)
+            robot._port = faulty = FaultyPort(robot._port)
+            address = ("", place)
     judge = Judge(robot.body, SafetyLimits.of_robot(model, ()))
     told.send(address)
     asked = ""
