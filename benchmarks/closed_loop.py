@@ -148,6 +148,8 @@ class Cell:
                 *(self.policy, self.simulator(row), folder),
                 self.settings(row),
                 motion=self.motion,
+                # As in `gapless loop`: what the simulator misses of the takes is made up for.
+                takes=Dataset.open(self.loop.path / "data_1") if row == "ours" else (),
                 seed=self.seed,
                 checkpoint=self.loop.path / f".{row}.safetensors",
                 watch=watch,

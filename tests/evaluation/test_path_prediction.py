@@ -44,6 +44,24 @@ def test_the_tilt_of_an_imu_is_told_from_a_mass_centre(go2: Robot, policy: Polic
     assert path.error(askew) < 0.6 * path.error(MujocoWorld(go2))
 
 
+def test_what_a_simulator_misses_is_nothing_in_its_own(go2: Robot, policy: Policy) -> None:
+    """In another it is as large as the error; where the robot fell, as large as just before."""
+    own, askew = MujocoWorld(go2), MujocoWorld(go2, effects=Effects(imu_pitch=0.1))
+    takes = takes_in(askew, policy)
+    path = PathPrediction(policy, takes)
+    missed = path.missed(own)
+    assert missed.shape[0] == path.steps and missed.shape[2] == 3
+    mean = float(np.linalg.norm(missed, axis=-1).mean())
+    assert mean == pytest.approx(path.error(own), rel=0.01)
+    assert float(np.linalg.norm(path.missed(askew), axis=-1).mean()) < 0.7 * mean
+    short = [take.clip(0, len(take) // 2) if i else take for i, take in enumerate(takes)]
+    limp = go2.with_joints(effort=np.full(len(go2.joints), 0.5))
+    held = PathPrediction(policy, short).missed(MujocoWorld(limp))
+    assert len(held) == path.steps
+    np.testing.assert_array_equal(held[-1], held[-2])
+    assert held[-1].any()
+
+
 def test_who_falls_in_one_alone_counts(go2: Robot, policy: Policy) -> None:
     """As far away as a failure is."""
     path = PathPrediction(policy, takes_in(MujocoWorld(go2), policy))

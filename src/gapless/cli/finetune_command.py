@@ -43,6 +43,10 @@ class Finetune(TrainingOptions):
     """Without a run: built-in robot or path of an .xml, .urdf or .toml; the policy's by default."""
     motion: Path | None = None
     """What it follows; the motion beside the policy by default."""
+    takes: Path | None = None
+    """Recordings of this very policy on the robot, with its base: what the simulator misses of
+    their path is made up for. The dataset that the run was closed with, where it was recorded so.
+    """
     noise: float = 0.0
     """Added to targets at every step, rad, uniform: ASAP's baseline of action noise."""
     vary: int = 0
@@ -65,6 +69,7 @@ def run(arguments: list[str]) -> int:
     """Parse and run."""
     args = parse(Finetune, "finetune", arguments)
     from gapless.policies import Policy
+    from gapless.recordings import Dataset
     from gapless.tracking import finetune
     from gapless.tracking.training import FINETUNED
 
@@ -80,7 +85,8 @@ def run(arguments: list[str]) -> int:
     ).with_samples(args.samples)
     world = _world(args, policy)
     motion = _motion(args, world.robot)
-    training = partial(finetune, policy, world, args.out, how, motion=motion)
+    takes = () if args.takes is None else Dataset.open(args.takes)
+    training = partial(finetune, policy, world, args.out, how, motion=motion, takes=takes)
     where = next((f"--{k}", str(v)) for k, v in _places(args).items() if v is not None)
     return trained(args, training, evaluated(args, world.robot, *where))
 

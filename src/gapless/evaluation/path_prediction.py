@@ -81,6 +81,16 @@ class PathPrediction:
         off, more = self._off(world)
         return float(np.mean(np.linalg.norm(off, axis=-1).mean(axis=-1) + FELL * more))
 
+    def missed(self, world: World) -> np.ndarray:
+        """(T, P, 3) from where bodies are in a world to where they were on the robot, m.
+
+        Of the mean path; after the last moment at which both stood, as far as then.
+        """
+        off = -self._off(world)[0]
+        known = np.flatnonzero(off.any(axis=(1, 2)))
+        last = known[-1] if len(known) else 0
+        return off[np.minimum(np.arange(len(off)), last)]
+
     def residuals(self, world: World) -> np.ndarray:
         """(R,) the same of some samples, coordinate by coordinate; their squares add up to m²."""
         off, more = (part[::EVERY] for part in self._off(world))

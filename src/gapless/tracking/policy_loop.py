@@ -184,10 +184,12 @@ class PolicyLoop:
 
     def _tune(self, run: Run, policy: Policy) -> Policy:
         """Tune in the run's simulator, corrections inside; the policy then runs without them."""
-        name = f"policy_{run.path.name.rsplit('_', 1)[-1]}"
+        k = run.path.name.rsplit("_", 1)[-1]
+        name = f"policy_{k}"
         return finetune(
             *(policy, run.world(), self.path / name, self.settings.finetune),
             motion=self.motion,
+            takes=Dataset.open(self.path / f"data_{k}"),
             seed=self.settings.seed,
             checkpoint=self.path / f".{name}.progress.safetensors",
             watch=self._told(f"tune {name}"),

@@ -35,7 +35,7 @@ what a start is turned or moved by, so that such starts would hide what it does.
 
 @dataclass(frozen=True)
 class TrackerTraining:
-    """What is trained, on what, from where."""
+    """What is trained, on what, from where; and what the world misses of the robot's path."""
 
     world: World
     frames: MotionFrames
@@ -43,6 +43,7 @@ class TrackerTraining:
     settings: TrainSettings
     begun: MlpWeights | None
     seed: int
+    missed: np.ndarray | None = None
 
     @property
     def robot(self) -> Robot:
@@ -74,6 +75,7 @@ class TrackerTraining:
             push=0.0 if judging else how.push,
             action_noise=0.0 if judging else how.action_noise,
             truth=partial(really, world),
+            missed=self.missed,
             seed=self.seed + 1_000_003 * judging,
         )
 
@@ -89,6 +91,7 @@ class TrackerTraining:
             "settings": self.settings.to_dict(),
             "seed": self.seed,
             "begun": "" if self.begun is None else digest_of(sum(self.begun.layers, ())),
+            "missed": "" if self.missed is None else digest_of([self.missed]),
             "rsl_rl": version("rsl-rl-lib"),
             "torch": version("torch"),
         }

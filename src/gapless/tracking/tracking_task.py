@@ -67,6 +67,8 @@ class TrackingTask:
         push_every: seconds between pushes, on average.
         action_noise: rad, uniform within plus and minus, added to targets: ASAP's baseline.
         truth: the state as it is, of what the sensors say; rewards and the critic look at it.
+        missed: (T, B, 3) from where the simulator takes bodies to where the robot took them, m:
+            they shall be so far from the motion here as to be on it there.
         seed: of everything drawn.
     """
 
@@ -88,10 +90,13 @@ class TrackingTask:
         push_every: float = 10.0,
         action_noise: float = 0.0,
         truth: Callable[[State], State] = lambda seen: seen,
+        missed: np.ndarray | None = None,
         seed: int = 0,
     ) -> None:
         require_trackable(contract, robot, push)
         self._truth = truth
+        pos = frames.bodies.pos if missed is None else frames.bodies.pos - missed
+        self._goal = replace(frames.bodies, pos=pos)
         self.frames, self.robot, self.contract, self.weights = frames, robot, contract, weights
         self.curricula = curricula or Curricula()
         self.starts = ReferenceStarts(frames, robot, starts or StartNoise().scaled(0), where)
@@ -194,7 +199,7 @@ class TrackingTask:
     def _privileged(self) -> np.ndarray:
         """Base velocities, the way of each body to its reference, and the reference's bodies."""
         assert self._bodies is not None
-        wanted, n = self.frames.bodies.pos[self._frame], self._environments
+        wanted, n = self._goal.pos[self._frame], self._environments
         if self._true.base_quat_wxyz is None:
             away = wanted - self._bodies.pos
             return np.concatenate([away.reshape(n, -1), wanted.reshape(n, -1)], axis=1)
@@ -235,7 +240,7 @@ class TrackingTask:
         step = TrackedStep(
             *(self.robot, self._which, whole, self._bodies),
             wanted=self.frames.state[self._frame],
-            wanted_bodies=self.frames.bodies[self._frame],
+            wanted_bodies=self._goal[self._frame],
             action=self._action,
             before=self._before,
             soft=self.curricula.soft,
@@ -266,9 +271,9 @@ class TrackingTask:
 
     @property
     def offsets(self) -> np.ndarray:
-        """(n, B, 3) of bodies from where the motion has them now, m."""
+        """(n, B, 3) of bodies from where they should be now, m."""
         assert self._bodies is not None
-        return self._bodies.pos - self.frames.bodies.pos[self._frame]
+        return self._bodies.pos - self._goal.pos[self._frame]
 
     def terminated(self) -> np.ndarray:
         """(n,) that fell, or strayed too far."""

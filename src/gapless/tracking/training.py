@@ -9,6 +9,7 @@ import numpy as np
 
 from gapless.artifact import refuse_occupied
 from gapless.errors import DataError
+from gapless.evaluation.path_prediction import PathPrediction
 from gapless.learning.checkpoint import Checkpoint
 from gapless.learning.mlp_actor import acts, load_weights, weights_of
 from gapless.learning.ppo_loop import PpoLoop
@@ -21,6 +22,7 @@ from gapless.policies import Policy
 from gapless.policies.mlp_weights import MlpWeights, read_mlp
 from gapless.policies.policy_contract import PolicyContract
 from gapless.progress import Watch
+from gapless.recordings.recording import Recordings
 from gapless.robots import Robot
 from gapless.tracking.tracker_files import Tracker
 from gapless.tracking.tracker_training import TrackerJudge, TrackerTraining
@@ -77,6 +79,7 @@ def finetune(
     settings: TrainSettings | None = None,
     *,
     motion: Motion | None = None,
+    takes: Recordings = (),
     seed: int = 0,
     checkpoint: Path | None = None,
     restart: bool = False,
@@ -92,6 +95,9 @@ def finetune(
         settings: of the training; the critic begins anew, and warms up before the policy moves.
             With `vary`, in so many simulators like this one at once.
         motion: what it follows; the one beside the policy by default.
+        takes: recordings of this very policy on the robot, with its base. What the world misses of
+            their mean path it will miss of the new policy's too, more or less: bodies shall be
+            where that brings them onto the motion.
         seed: of everything drawn.
         checkpoint: file that a stopped training resumes from.
         restart: forget that file.
@@ -105,9 +111,9 @@ def finetune(
     frames = MotionFrames.of(motion, world.robot, world.rate)
     begun = read_mlp(policy.network.path)
     contract = own_contract(policy, frames, Path(out).name)
-    job = TrackerTraining(
-        world, frames, contract, replace(settings, actor=begun.sizes), begun, seed
-    )
+    missed = missed_path(PathPrediction(policy, list(takes)), world, frames) if len(takes) else None
+    how = replace(settings, actor=begun.sizes)
+    job = TrackerTraining(world, frames, contract, how, begun, seed, missed)
     return _trained(job, out, _kept(checkpoint, job, restart), overwrite, watch)
 
 
@@ -125,6 +131,12 @@ FINETUNED = replace(
 is at the end of a training. Steps begin small and grow with what they change: the first ones of a
 training's size undo a good policy, which does not come back. What drifts, drifts over seconds: the
 reward is looked at over as long. A trim comes first: few numbers are found in few control steps."""
+
+
+def missed_path(path: PathPrediction, world: World, frames: MotionFrames) -> np.ndarray:
+    """(T, B, 3) from where a world takes a motion's bodies to where the robot took them, m."""
+    found = path.missed(world)
+    return found[np.minimum(np.arange(len(frames)), len(found) - 1)]
 
 
 def followed(policy: Policy, robot: Robot) -> Motion:

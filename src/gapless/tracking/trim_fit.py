@@ -58,8 +58,8 @@ class TrimFit:
         self._job, self._watch = replace(job, seed=job.seed + SEED), watch
         self._weights = job.begun
         self._size = trim_size(job.begun, job.contract)
-        worlds = len(job.world.worlds) if isinstance(job.world, MixedWorld) else 1
-        self._episodes = worlds * -(-EPISODES // worlds)
+        self._worlds = len(job.world.worlds) if isinstance(job.world, MixedWorld) else 1
+        self._episodes = self._worlds * -(-EPISODES // self._worlds)
         self.rounds = min(job.settings.trim, int(SHARE * job.settings.samples / self.round_samples))
 
     @property
@@ -125,17 +125,21 @@ class TrimFit:
 
         def each(step: int, failed: np.ndarray) -> None:
             if step % EVERY == EVERY - 1:
-                paths.append(_mean_path(task, failed, len(trims)))
+                paths.append(_mean_path(task, failed, len(trims), self._worlds))
 
         errors = whole_episodes(world, task, act, starts=self._episodes, each=each)
         residuals = np.concatenate(paths, axis=1) / np.sqrt(max(1, len(paths)))
         return _TrimsPlayed(residuals, errors.reshape(len(trims), -1).mean(axis=1))
 
 
-def _mean_path(task: TrackingTask, failed: np.ndarray, count: int) -> np.ndarray:
-    """(count, R) how far bodies are off in the mean of those who follow, m, and who does not."""
-    follows = ~failed.reshape(count, -1)
+def _mean_path(task: TrackingTask, failed: np.ndarray, count: int, worlds: int) -> np.ndarray:
+    """(count, R) how far bodies are off in the mean of those who follow, m, and who does not.
+
+    In each simulator by itself: a trim that is right for their mean may be wrong in all of them.
+    """
+    follows = ~failed.reshape(count, -1, worlds)
     off = np.where(failed[:, None, None], 0.0, task.offsets).reshape(*follows.shape, -1)
-    mean = off.sum(axis=1) / np.maximum(follows.sum(axis=1), 1)[:, None]
+    mean = off.sum(axis=1) / np.maximum(follows.sum(axis=1), 1)[..., None]
     lost = FAR * (1 - follows.mean(axis=1))
-    return np.concatenate([mean / np.sqrt(task.offsets.shape[1]), lost[:, None]], axis=1)
+    found = np.concatenate([mean / np.sqrt(task.offsets.shape[1]), lost[..., None]], axis=-1)
+    return found.reshape(count, -1) / np.sqrt(worlds)

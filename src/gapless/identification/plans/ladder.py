@@ -9,6 +9,7 @@ import numpy as np
 
 from gapless.errors import ArtifactError, GaplessError
 from gapless.identification.calibration import Calibration
+from gapless.identification.plans.balance_figures import with_balance_figures
 from gapless.identification.plans.fitter import Fitter
 from gapless.identification.plans.ladder_step import Step
 from gapless.identification.plans.loop_fit import MOST, LoopFit, RecordedPath, by_motor
@@ -235,15 +236,20 @@ class Ladder:
     def _in_loop(self, whole: Calibration, loop: RecordedPath) -> tuple[Calibration, Step]:
         """The figures fitted to what a policy made of the robot; kept where replays stay as well.
 
-        It costs a play of all takes for each figure: of very many, those of a motor move as one.
+        With them those that decide how it balances, which rungs may have left out. It costs a play
+        of all takes for each figure: of very many, those of a motor move as one.
         """
-        count = len(whole.estimates)
-        together = by_motor(whole.estimates, self.fitter.robot) if count > MOST else None
-        before = Step(POLISH.name, count, self._errors([Foothold(whole)] * len(self.folds)))
-        found = LoopFit(whole, self._made, loop, self.fitter.watch, together).found()
-        after = Step(IN_LOOP, count, self._errors([Foothold(found)] * len(self.folds)))
-        why = self._doubt(after, before, True)
+        begun, robot = with_balance_figures(whole, self.fitter.robot), self.fitter.robot
+        count = len(begun.estimates)
+        together = by_motor(begun.estimates, robot) if count > MOST else None
+        first = Step(POLISH.name, len(whole.estimates), self._errors(self._everywhere(whole)))
+        found = LoopFit(begun, self._made, loop, self.fitter.watch, together).found()
+        after = Step(IN_LOOP, count, self._errors(self._everywhere(found)))
+        why = self._doubt(after, first, True)
         return (whole if why else found), replace(after, kept=not why, why=why)
+
+    def _everywhere(self, found: Calibration) -> list[Foothold]:
+        return [Foothold(found)] * len(self.folds)
 
     def _made(self, calibration: Calibration) -> MujocoWorld:
         return self._world(self.folds[0], Foothold(calibration))

@@ -31,6 +31,8 @@ MOST = 60
 """Figures that are moved one by one: each costs a play of all takes an iteration."""
 TRIES = 4
 """Steps that are tried before an iteration gives up, each shorter than the last."""
+TOLD = 0.5
+"""A figure that nobody knew is found where less than this share of its spread is left."""
 
 
 class RecordedPath(Protocol):
@@ -78,9 +80,13 @@ class LoopFit:
         self._z = np.array([e.parameter.z_of(e.value) for e in begun.estimates])
         self._together = np.eye(len(self._z)) if together is None else together
         self._plays, self._damping = 0, 1.0
+        self._left = np.ones(len(self._together))
 
     def found(self) -> Calibration:
-        """The calibration at the best point; intervals reach back to where it began."""
+        """The calibration at the best point; intervals reach back to where it began.
+
+        Those of figures that nobody knew are what the last slopes leave of their spread.
+        """
         here = self._at(np.zeros(len(self._together)))
         for _ in range(ITERATIONS):
             there = self._stepped(here)
@@ -88,8 +94,9 @@ class LoopFit:
                 break
             here = there
         moved = self._moved(here.moved)
-        pairs = zip(moved.estimates, self.begun.estimates, strict=True)
-        return replace(moved, estimates=tuple(_widened(*pair) for pair in pairs))
+        left = np.where(self._together.T > 0, self._left, 0.0).max(axis=1)
+        rows = zip(moved.estimates, self.begun.estimates, left, strict=True)
+        return replace(moved, estimates=tuple(_widened(*row) for row in rows))
 
     def _moved(self, by: np.ndarray) -> Calibration:
         """The calibration that is so many prior std away."""
@@ -109,6 +116,7 @@ class LoopFit:
         slopes = self._slopes(here)
         normal = slopes.T @ slopes + PULL**2 * np.eye(len(slopes.T))
         gradient = slopes.T @ here.residual + PULL**2 * here.moved
+        self._left = PULL * np.sqrt(np.diag(np.linalg.inv(normal)))
         for _ in range(TRIES):
             damped = normal + self._damping * np.eye(len(normal))
             there = self._at(here.moved - np.linalg.solve(damped, gradient))
@@ -138,7 +146,10 @@ class LoopFit:
 
 
 def by_motor(estimates: Sequence[Estimate], robot: Robot) -> np.ndarray:
-    """(D, P) figures of one kind whose joints have the same motor, as one direction each."""
+    """(D, P) figures of one kind whose joints have the same motor, as one direction each.
+
+    But zeros, which no motor shares.
+    """
     keys = [_motor_key(e.parameter, robot) for e in estimates]
     known = list(dict.fromkeys(keys))
     return np.array([[float(key == own) for key in keys] for own in known])
@@ -146,9 +157,16 @@ def by_motor(estimates: Sequence[Estimate], robot: Robot) -> np.ndarray:
 
 def _motor_key(parameter: Parameter, robot: Robot) -> tuple[object, ...]:
     joint = parameter.joint
-    return (parameter.kind, motor_of(robot, joint)) if joint else (parameter.name,)
+    if not joint or parameter.kind == "encoder_bias":
+        return (parameter.name,)
+    return parameter.kind, motor_of(robot, joint)
 
 
-def _widened(now: Estimate, before: Estimate) -> Estimate:
-    """Two kinds of data that disagree: neither is trusted more than the distance between them."""
-    return replace(now, std=float(np.hypot(before.std, now.value - before.value)))
+def _widened(now: Estimate, before: Estimate, left: float) -> Estimate:
+    """Two kinds of data that disagree: neither is trusted more than the distance between them.
+
+    Where there was one kind alone, `left` of what was unknown is still so.
+    """
+    if before.identifiable:
+        return replace(now, std=float(np.hypot(before.std, now.value - before.value)))
+    return replace(now, std=left * before.std, identifiable=left < TOLD)

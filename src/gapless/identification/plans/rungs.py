@@ -11,15 +11,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from gapless.identification.plans.balance_figures import INERTIAL, TILT
 from gapless.identification.plans.resting_surface import RestingSurface
 from gapless.parameters.parameter_names import base_link
 from gapless.recordings.recording import Recording
 from gapless.robots import Robot
 from gapless.worlds.effects import IMU
 
-_INERTIAL = ("mass", "com_x", "com_y", "com_z")
-TILT = IMU[:2]
-"""How an IMU sits in the base."""
 BELOW, NOMINAL = "below", "nominal"
 """Where the fit of a rung may begin: what the rung below found, or the robot's own model."""
 
@@ -76,7 +74,7 @@ def rungs_for(
     if robot.mount == "free":
         # ASAP's set: the base, and one ratio for all gains. A tilted IMU starts every replay with
         # a robot that leans, which mass centres and soft gains would answer for.
-        root = (f"{kind}/root" for kind in _INERTIAL)
+        root = (f"{kind}/root" for kind in INERTIAL)
         tilt = (name for name in sensed if name in TILT)
         names = (*root, f"{gain}@all", f"{damper}@all", "delay@all", *tilt)
         # Where drives rub, one ratio for all gains may go far wrong, and a light base with it: what
@@ -136,14 +134,14 @@ def _leans(recordings: Sequence[Recording]) -> bool:
 
 def _held(links: Sequence[str]) -> list[str]:
     """A load sits at the mass centre of the link that holds it."""
-    return [f"{kind}/{link}" for link in links for kind in _INERTIAL]
+    return [f"{kind}/{link}" for link in links for kind in INERTIAL]
 
 
 def _masses(robot: Robot) -> tuple[str, ...]:
     """Of every link; on the floor those of both sides are one, and the torso alone has a centre."""
     if robot.mount != "free":
-        return _INERTIAL
-    centres = (f"{kind}/{link}" for link in _torso(robot) for kind in _INERTIAL[1:])
+        return INERTIAL
+    centres = (f"{kind}/{link}" for link in _torso(robot) for kind in INERTIAL[1:])
     return "mass@sides", *centres
 
 
