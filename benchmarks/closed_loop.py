@@ -38,8 +38,14 @@ from gapless.comparison.methods import METHODS, Bench
 from gapless.errors import GaplessError
 from gapless.motions.motion import Motion
 from gapless.motions.references import read_motions
-from gapless.recordings import Dataset
-from gapless.tracking.policy_loop import SCORES, LoopSettings, PolicyLoop, scores_of
+from gapless.recordings import Dataset, Recording
+from gapless.tracking.policy_loop import (
+    SCORES,
+    LoopSettings,
+    PolicyLoop,
+    scores_of,
+    taught_takes,
+)
 from gapless.tracking.train_settings import TrainSettings
 from gapless.tracking.training import FINETUNED
 from gapless.worlds import MujocoWorld
@@ -130,6 +136,11 @@ class Cell:
         bench = replace(self.bench, settings={}) if row == "asap" else self.bench
         return METHODS[row.removesuffix("-ankles")](bench)
 
+    @property
+    def takes(self) -> list[Recording]:
+        """Those that teach: as in `gapless loop`, ours makes up for what it misses of them."""
+        return taught_takes(self.loop.closed(1, self.policy), self.loop.path / "data_1")
+
     def settings(self, row: str) -> TrainSettings:
         """Of its tuning: equal but for what the row is about."""
         noise = float(row.removeprefix("noise-")) if row.startswith("noise-") else 0.0
@@ -148,8 +159,7 @@ class Cell:
                 *(self.policy, self.simulator(row), folder),
                 self.settings(row),
                 motion=self.motion,
-                # As in `gapless loop`: what the simulator misses of the takes is made up for.
-                takes=Dataset.open(self.loop.path / "data_1") if row == "ours" else (),
+                takes=self.takes if row == "ours" else (),
                 seed=self.seed,
                 checkpoint=self.loop.path / f".{row}.safetensors",
                 watch=watch,

@@ -44,8 +44,8 @@ class Close(OfRobot, Placed):
     """Other settings than those that suit the recordings, e.g. horizon=0.5, model=operator,
     'parameters=["kp","frictionloss"]', test=0.3, 'units=["4"]'."""
     policy: Path | None = None
-    """Policy that follows a motion, under which the robot was recorded from the start of every
-    take: what is kept must predict where it takes the robot, too."""
+    """Policy under which the robot was recorded: what is kept must also predict where it takes the
+    robot (takes of a motion, from its start), or how it walks under its commands."""
     restart: bool = False
     """Forget an earlier run in that folder."""
     json: Path | None = None

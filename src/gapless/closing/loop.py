@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib import resources
 from pathlib import Path
@@ -19,6 +19,7 @@ from gapless.closing.steps import Steps
 from gapless.corrections.correction_training import fingerprint, least_seconds
 from gapless.corrections.payload_input import refuse_unstated
 from gapless.evaluation.path_prediction import PathPrediction
+from gapless.evaluation.recorded_walks import RecordedWalks
 from gapless.policies import Policy
 from gapless.progress import Progress, Watch
 from gapless.recordings.checks import check_dataset
@@ -49,8 +50,8 @@ def close(
         robot: the nominal robot.
         out: folder of the run; the same call resumes one that was stopped.
         settings: how; what it leaves open is set to suit the recordings.
-        policy: that the robot was recorded under from the start of each take, where it follows a
-            motion: the simulator must predict where it takes the robot, too.
+        policy: that the robot was recorded under: the simulator must predict, too, where it takes
+            the robot (takes of a motion from its start), or how it walks under its commands.
         restart: forget an earlier run in that folder.
         watch: told how far it is.
     """
@@ -73,7 +74,7 @@ def close(
     notes = [*_left_out(every, recordings), *split.notes, *_doubts(split)]
     notes += missing_notes(robot.notes)
     facts = _facts(dataset, recordings, robot, how, split, notes)
-    path = None if policy is None else PathPrediction(policy, [*split.learn, *split.choose])
+    path = None if policy is None else recorded_path(policy, [*split.learn, *split.choose])
     facts["policy"] = path and {"name": path.policy.name, "fingerprint": path.fingerprint}
     with held(Path(out)):
         steps = Steps(Run.begin(Path(out), robot, facts, restart), robot, how, split, watch, path)
@@ -86,6 +87,12 @@ def close(
         run.record("summary", lambda: summary(run.stages, steps.horizon))
         _publish(run)
     return run
+
+
+def recorded_path(policy: Policy, takes: Sequence[Recording]) -> PathPrediction | RecordedWalks:
+    """What a policy made of the robot, as simulators are judged by it."""
+    walks = bool(policy.contract.commands)
+    return RecordedWalks(policy, takes) if walks else PathPrediction(policy, takes)
 
 
 def _left_out(every: list[Recording], used: list[Recording]) -> list[str]:

@@ -13,6 +13,7 @@ from gapless.closing.stage import Stage
 from gapless.corrections import CorrectedWorld, Correction, correct
 from gapless.errors import ArtifactError, GaplessError
 from gapless.evaluation.path_prediction import PathPrediction
+from gapless.evaluation.recorded_walks import RecordedWalks
 from gapless.identification import Calibration, identify
 from gapless.measurement import Gap, measure, side_by_side
 from gapless.measurement.replay import replay
@@ -22,7 +23,6 @@ from gapless.progress import Progress, Watch
 from gapless.recordings.recording import Recording
 from gapless.recordings.split import Split
 from gapless.robots import Robot
-from gapless.verdict import LEAST_GAIN
 from gapless.worlds.mujoco_world import MujocoWorld
 from gapless.worlds.world import World
 
@@ -48,7 +48,7 @@ class Steps:
     how: CloseSettings
     split: Split
     watch: Watch
-    path: PathPrediction | None = None
+    path: PathPrediction | RecordedWalks | None = None
 
     @property
     def nominal(self) -> MujocoWorld:
@@ -136,7 +136,7 @@ class Steps:
         if self.path is None:
             return ""
         errors = self.path.error(before), self.path.error(after)
-        if errors[1] <= (1 + LEAST_GAIN) * errors[0]:
+        if errors[1] <= (1 + self.path.chance) * errors[0]:
             return ""
         told = " -> ".join(f"{1000 * error:.0f}" for error in errors)
         return f"under its policy the robot is predicted worse: {told} mm"

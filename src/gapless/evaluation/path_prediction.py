@@ -19,8 +19,7 @@ from gapless.evaluation.scenario import Scenario
 from gapless.policies import Policy
 from gapless.recordings.recording import Recording
 from gapless.robots import Kinematics, Robot, TrackingPoint
-from gapless.worlds.effects import Effects
-from gapless.worlds.imu_mounting import behind
+from gapless.verdict import LEAST_GAIN
 from gapless.worlds.world import State, World
 
 FELL = 0.5
@@ -29,6 +28,8 @@ LONGEST = 8.0
 """Seconds of each take that are compared."""
 EVERY = 4
 """Samples of which one is fitted."""
+HALF = 0.5
+"""Of the takes: the mean of fewer is of those that were about to fall."""
 BASE = ("base_pos", "base_quat_wxyz", "base_lin_vel_w", "base_ang_vel_b")
 
 
@@ -43,13 +44,21 @@ class PathPrediction:
 
     policy: Policy
     takes: Sequence[Recording]
+    chance = LEAST_GAIN
+    """What two plays of one simulator may differ by, as a share: the mean path hardly does."""
 
     def __post_init__(self) -> None:
         if self.policy.contract.commands:
             asked = ", ".join(self.policy.contract.commands)
             raise DataError(
                 f"policy {self.policy.name!r} is given commands ({asked}); paths are predicted of "
-                "policies that follow a motion: use gapless compare --closed-loop"
+                "policies that follow a motion: see RecordedWalks"
+            )
+        rates = {take.rate for take in self.takes} - {self.policy.contract.rate}
+        if rates:
+            raise DataError(
+                f"takes at {', '.join(f'{rate:g}' for rate in rates)} Hz of {self.policy.name!r}, "
+                f"which acts at {self.policy.contract.rate:g} Hz; expected takes at its own rate"
             )
         lacking = [r.name for r in self.takes if any(c not in r.channels for c in BASE)]
         if lacking or not self.takes:
@@ -84,11 +93,14 @@ class PathPrediction:
     def missed(self, world: World) -> np.ndarray:
         """(T, P, 3) from where bodies are in a world to where they were on the robot, m.
 
-        Of the mean path; after the last moment at which both stood, as far as then.
+        Of the mean path; where half of the takes or more have ended or fallen, as far as just
+        before.
         """
-        off = -self._off(world)[0]
-        known = np.flatnonzero(off.any(axis=(1, 2)))
-        last = known[-1] if len(known) else 0
+        played = self._played(world)
+        both = self._stood & self._stands(played)
+        off = -self._apart(played, both)
+        told = np.flatnonzero(both.mean(axis=0) > HALF)
+        last = told[-1] if len(told) else 0
         return off[np.minimum(np.arange(len(off)), last)]
 
     def residuals(self, world: World) -> np.ndarray:
@@ -100,16 +112,23 @@ class PathPrediction:
 
     def _off(self, world: World) -> tuple[np.ndarray, np.ndarray]:
         """(T, P, 3) how far the mean path is off, m, and (T,) how many more stand in one of two."""
-        played, samples = self._played(world), np.arange(self.steps)
-        stood = samples < np.array([len(take) for take in self.takes])[:, None]
-        stands = samples < played.fell[:, None]
-        stands &= samples <= played.steps  # all had fallen, and nothing more was played
-        more = np.abs(stood.mean(axis=0) - stands.mean(axis=0))
-        return self._apart(played, stood & stands), more
+        played = self._played(world)
+        stands = self._stands(played)
+        more = np.abs(self._stood.mean(axis=0) - stands.mean(axis=0))
+        return self._apart(played, self._stood & stands), more
+
+    @cached_property
+    def _stood(self) -> np.ndarray:
+        """(n, T) while the robot stood in each take."""
+        return np.arange(self.steps) < np.array([len(take) for take in self.takes])[:, None]
+
+    def _stands(self, played: Episodes) -> np.ndarray:
+        """(n, T) the same of a simulator; all may have fallen, and nothing more was played."""
+        samples = np.arange(self.steps)
+        return (samples < played.fell[:, None]) & (samples <= played.steps)
 
     def _played(self, world: World) -> Episodes:
-        effects = getattr(world, "effects", None) or Effects()
-        start = behind(_starts(self.takes, world.robot), effects)
+        start = _starts(self.takes, world.robot)
         asked = Scenario(episodes=len(self.takes), seconds=self.steps / self.takes[0].rate)
         return play(self.policy, world, asked, start=start)
 

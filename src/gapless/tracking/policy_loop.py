@@ -189,7 +189,7 @@ class PolicyLoop:
         return finetune(
             *(policy, run.world(), self.path / name, self.settings.finetune),
             motion=self.motion,
-            takes=Dataset.open(self.path / f"data_{k}"),
+            takes=taught_takes(run, self.path / f"data_{k}"),
             seed=self.settings.seed,
             checkpoint=self.path / f".{name}.progress.safetensors",
             watch=self._told(f"tune {name}"),
@@ -236,6 +236,12 @@ class PolicyLoop:
     def _told(self, stage: str) -> Watch | None:
         watch = self._watch
         return None if watch is None else lambda now: watch(now.within(stage))
+
+
+def taught_takes(run: Run, data: Path) -> list[Recording]:
+    """Takes of a run's dataset that are not held out."""
+    held_out = set(run.facts["split"]["test"])
+    return [take for take in Dataset.open(data) if take.name not in held_out]
 
 
 def scores_of(found: Evaluation, world: int = 0) -> Scores:

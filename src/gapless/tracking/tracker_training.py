@@ -83,7 +83,8 @@ class TrackerTraining:
         """What the result depends on."""
         from gapless.artifact import version
 
-        return {
+        missed = {} if self.missed is None else {"missed": digest_of([self.missed])}
+        return missed | {
             "motion": self.frames.name,
             "frames": digest_of(self.frames.state.fields.values()),
             "contract": contract_text(self.contract),
@@ -91,7 +92,6 @@ class TrackerTraining:
             "settings": self.settings.to_dict(),
             "seed": self.seed,
             "begun": "" if self.begun is None else digest_of(sum(self.begun.layers, ())),
-            "missed": "" if self.missed is None else digest_of([self.missed]),
             "rsl_rl": version("rsl-rl-lib"),
             "torch": version("torch"),
         }

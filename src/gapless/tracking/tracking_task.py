@@ -68,7 +68,8 @@ class TrackingTask:
         action_noise: rad, uniform within plus and minus, added to targets: ASAP's baseline.
         truth: the state as it is, of what the sensors say; rewards and the critic look at it.
         missed: (T, B, 3) from where the simulator takes bodies to where the robot took them, m:
-            they shall be so far from the motion here as to be on it there.
+            they shall be so far from the motion here, from where an episode began on, as to be on
+            it there.
         seed: of everything drawn.
     """
 
@@ -95,8 +96,7 @@ class TrackingTask:
     ) -> None:
         require_trackable(contract, robot, push)
         self._truth = truth
-        pos = frames.bodies.pos if missed is None else frames.bodies.pos - missed
-        self._goal = replace(frames.bodies, pos=pos)
+        self._missed = np.zeros_like(frames.bodies.pos) if missed is None else missed
         self.frames, self.robot, self.contract, self.weights = frames, robot, contract, weights
         self.curricula = curricula or Curricula()
         self.starts = ReferenceStarts(frames, robot, starts or StartNoise().scaled(0), where)
@@ -120,7 +120,7 @@ class TrackingTask:
         """Forget all episodes."""
         n = self._environments
         self._rng = np.random.default_rng([self._seed, draw])
-        self._frame, self._age = np.zeros((2, n), int)
+        self._frame, self._age, self._begun = np.zeros((3, n), int)
         self._action, self._before = np.zeros((2, n, self.num_actions))
         self._targets = np.tile(self._rest, (n, 1))
         self._velocities = np.zeros((n, PAST, 3))
@@ -134,7 +134,7 @@ class TrackingTask:
     def begin(self, rows: np.ndarray) -> Start:
         """Draw where in the motion episodes begin, and states near it."""
         at = self.starts.frames(len(rows), self._rng)
-        self._frame[rows], self._age[rows] = at, 0
+        self._frame[rows], self._begun[rows], self._age[rows] = at, at, 0
         self._action[rows], self._before[rows] = 0.0, 0.0
         self._observer.forget(rows)
         self._velocities[rows] = 0.0
@@ -199,7 +199,7 @@ class TrackingTask:
     def _privileged(self) -> np.ndarray:
         """Base velocities, the way of each body to its reference, and the reference's bodies."""
         assert self._bodies is not None
-        wanted, n = self._goal.pos[self._frame], self._environments
+        wanted, n = self._wanted.pos, self._environments
         if self._true.base_quat_wxyz is None:
             away = wanted - self._bodies.pos
             return np.concatenate([away.reshape(n, -1), wanted.reshape(n, -1)], axis=1)
@@ -240,7 +240,7 @@ class TrackingTask:
         step = TrackedStep(
             *(self.robot, self._which, whole, self._bodies),
             wanted=self.frames.state[self._frame],
-            wanted_bodies=self._goal[self._frame],
+            wanted_bodies=self._wanted,
             action=self._action,
             before=self._before,
             soft=self.curricula.soft,
@@ -270,10 +270,18 @@ class TrackingTask:
         }
 
     @property
+    def _wanted(self) -> BodyStates:
+        """Where bodies should be now."""
+        motion = self.frames.bodies[self._frame]
+        return replace(
+            motion, pos=motion.pos - self._missed[self._frame] + self._missed[self._begun]
+        )
+
+    @property
     def offsets(self) -> np.ndarray:
         """(n, B, 3) of bodies from where they should be now, m."""
         assert self._bodies is not None
-        return self._bodies.pos - self._goal.pos[self._frame]
+        return self._bodies.pos - self._wanted.pos
 
     def terminated(self) -> np.ndarray:
         """(n,) that fell, or strayed too far."""

@@ -105,6 +105,7 @@ def finetune(
         watch: told how far it is.
     """
     settings = settings or FINETUNED
+    refuse_occupied(Path(out).resolve(), overwrite)  # before takes are played
     world = world_to_train_in(world, settings, seed).at_rate(policy.contract.rate)
     motion = motion or followed(policy, world.robot)
     refuse_untrackable(motion, world.robot)

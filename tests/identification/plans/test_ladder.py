@@ -84,6 +84,8 @@ def test_a_rung_that_misleads_a_policy_is_not_kept(pair: Robot) -> None:
     class Off:
         """Dislikes wrong zeros."""
 
+        chance = 0.0
+
         def error(self, world: World) -> float:
             return 0.1 + float(np.abs(self.residuals(world)).sum())
 

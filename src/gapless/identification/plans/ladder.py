@@ -9,7 +9,10 @@ import numpy as np
 
 from gapless.errors import ArtifactError, GaplessError
 from gapless.identification.calibration import Calibration
-from gapless.identification.plans.balance_figures import with_balance_figures
+from gapless.identification.plans.balance_figures import (
+    balance_names,
+    with_balance_figures,
+)
 from gapless.identification.plans.fitter import Fitter
 from gapless.identification.plans.ladder_step import Step
 from gapless.identification.plans.loop_fit import MOST, LoopFit, RecordedPath, by_motor
@@ -239,17 +242,24 @@ class Ladder:
         With them those that decide how it balances, which rungs may have left out. It costs a play
         of all takes for each figure: of very many, those of a motor move as one.
         """
-        begun, robot = with_balance_figures(whole, self.fitter.robot), self.fitter.robot
+        robot, names = self.fitter.robot, balance_names(self.fitter.robot)
+        wanted = self.fitter.parameters(self._made(whole), names) if names else []
+        begun = with_balance_figures(whole, robot, wanted)
         count = len(begun.estimates)
-        together = by_motor(begun.estimates, robot) if count > MOST else None
-        first = Step(POLISH.name, len(whole.estimates), self._errors(self._everywhere(whole)))
+        together = by_motor(begun.estimates, robot) if len(whole.estimates) > MOST else None
+        first = Step(POLISH.name, len(whole.estimates), self._errors_in_loop(whole, loop))
         found = LoopFit(begun, self._made, loop, self.fitter.watch, together).found()
-        after = Step(IN_LOOP, count, self._errors(self._everywhere(found)))
+        after = Step(IN_LOOP, count, self._errors_in_loop(found, loop))
         why = self._doubt(after, first, True)
         return (whole if why else found), replace(after, kept=not why, why=why)
 
-    def _everywhere(self, found: Calibration) -> list[Foothold]:
-        return [Foothold(found)] * len(self.folds)
+    def _errors_in_loop(
+        self, found: Calibration, loop: RecordedPath
+    ) -> dict[str, tuple[float, ...]]:
+        errors = self._errors([Foothold(found)] * len(self.folds))
+        if CLOSED_LOOP not in errors:
+            errors[CLOSED_LOOP] = (loop.error(self._made(found)),)
+        return errors
 
     def _made(self, calibration: Calibration) -> MujocoWorld:
         return self._world(self.folds[0], Foothold(calibration))
@@ -265,7 +275,7 @@ class Ladder:
             for h in self.horizons
         }
         judge = self.fitter.closed_loop
-        if judge is not None:
+        if judge is not None and judge.chance <= LEAST_GAIN:  # finer than what rungs are worth
             errors[CLOSED_LOOP] = tuple(judge.error(self._world(*pair)) for pair in pairs)
         return errors
 

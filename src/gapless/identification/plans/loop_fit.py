@@ -31,12 +31,15 @@ MOST = 60
 """Figures that are moved one by one: each costs a play of all takes an iteration."""
 TRIES = 4
 """Steps that are tried before an iteration gives up, each shorter than the last."""
-TOLD = 0.5
-"""A figure that nobody knew is found where less than this share of its spread is left."""
 
 
 class RecordedPath(Protocol):
     """Takes of a robot under a known policy."""
+
+    @property
+    def chance(self) -> float:
+        """Share by which two plays of one simulator may differ."""
+        ...
 
     def error(self, world: World) -> float:
         """How far a world is from them, m."""
@@ -80,7 +83,7 @@ class LoopFit:
         self._z = np.array([e.parameter.z_of(e.value) for e in begun.estimates])
         self._together = np.eye(len(self._z)) if together is None else together
         self._plays, self._damping = 0, 1.0
-        self._left = np.ones(len(self._together))
+        self._left = np.eye(len(self._together))
 
     def found(self) -> Calibration:
         """The calibration at the best point; intervals reach back to where it began.
@@ -94,9 +97,22 @@ class LoopFit:
                 break
             here = there
         moved = self._moved(here.moved)
-        left = np.where(self._together.T > 0, self._left, 0.0).max(axis=1)
-        rows = zip(moved.estimates, self.begun.estimates, left, strict=True)
-        return replace(moved, estimates=tuple(_widened(*row) for row in rows))
+        return self._with_intervals(moved)
+
+    def _with_intervals(self, moved: Calibration) -> Calibration:
+        """Figures that move by themselves, and that replays said nothing of, get their own."""
+        alone = (self._together > 0).sum(axis=1) @ self._together == 1
+        new = alone & ~np.array([e.identifiable for e in self.begun.estimates], bool)
+        spread = self._together.T @ self._left @ self._together
+        left = np.sqrt(np.diag(spread))
+        correlation = moved.correlation.copy()
+        correlation[np.ix_(new, new)] = (spread / np.outer(left, left))[np.ix_(new, new)]
+        rows = zip(moved.estimates, self.begun.estimates, new, left, strict=True)
+        estimates = tuple(
+            _of_the_path(now, float(share)) if own else _widened(now, before)
+            for now, before, own, share in rows
+        )
+        return replace(moved, estimates=estimates, correlation=correlation)
 
     def _moved(self, by: np.ndarray) -> Calibration:
         """The calibration that is so many prior std away."""
@@ -116,7 +132,7 @@ class LoopFit:
         slopes = self._slopes(here)
         normal = slopes.T @ slopes + PULL**2 * np.eye(len(slopes.T))
         gradient = slopes.T @ here.residual + PULL**2 * here.moved
-        self._left = PULL * np.sqrt(np.diag(np.linalg.inv(normal)))
+        self._left = PULL**2 * np.linalg.inv(normal)
         for _ in range(TRIES):
             damped = normal + self._damping * np.eye(len(normal))
             there = self._at(here.moved - np.linalg.solve(damped, gradient))
@@ -162,11 +178,17 @@ def _motor_key(parameter: Parameter, robot: Robot) -> tuple[object, ...]:
     return parameter.kind, motor_of(robot, joint)
 
 
-def _widened(now: Estimate, before: Estimate, left: float) -> Estimate:
-    """Two kinds of data that disagree: neither is trusted more than the distance between them.
+def _widened(now: Estimate, before: Estimate) -> Estimate:
+    """Two kinds of data that disagree: neither is trusted more than the distance between them."""
+    std = float(np.hypot(before.std, now.value - before.value))
+    return replace(now, std=std, at_bound=_at_bound(now))
 
-    Where there was one kind alone, `left` of what was unknown is still so.
-    """
-    if before.identifiable:
-        return replace(now, std=float(np.hypot(before.std, now.value - before.value)))
-    return replace(now, std=left * before.std, identifiable=left < TOLD)
+
+def _of_the_path(now: Estimate, left: float) -> Estimate:
+    """A figure that the path alone tells: `left` of what was unknown is still so."""
+    std = left * float(now.parameter.per_z(now.value))
+    return replace(now, std=std, identifiable=True, at_bound=_at_bound(now))
+
+
+def _at_bound(now: Estimate) -> bool:
+    return now.value in (now.parameter.lower, now.parameter.upper)
