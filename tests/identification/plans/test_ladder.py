@@ -228,6 +228,10 @@ def test_rungs_suit_what_was_recorded(pair: Robot) -> None:
     first, types, *_ = rungs_for(free, [replace(clips[0], channels=leaning)])
     assert types.starts == (NOMINAL, BELOW) and first.starts == (BELOW,)
     assert first.adds["mass"] == ("mass/root",) and first.adds["kp"] == ("kp@all",)
+    assert "floor_softness" not in first.adds, "an estimated base says nothing of it"
+    standing = leaning | {"base_pos": np.tile([0.0, 0, 0.8], (len(clips[0]), 1))}
+    first, *_ = rungs_for(free, [replace(clips[0], channels=standing)])
+    assert first.adds["floor_softness"] == ("floor_softness",)
     names = [r.name for r in rungs_for(free, clips)]
     assert names[1] == "encoder bias", "feet alone say how it leans, by their angles"
     assert names.count("encoder bias") == 1

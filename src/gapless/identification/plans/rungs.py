@@ -73,10 +73,12 @@ def rungs_for(
     sensed = _sensed(robot, recordings)
     if robot.mount == "free":
         # ASAP's set: the base, and one ratio for all gains. A tilted IMU starts every replay with
-        # a robot that leans, which mass centres and soft gains would answer for.
+        # a robot that leans, and a soft floor lets it lean further: mass centres and soft gains
+        # would answer for both. A base that was estimated stands on the floor as the model has it.
         root = (f"{kind}/root" for kind in INERTIAL)
         tilt = (name for name in sensed if name in TILT)
-        names = (*root, f"{gain}@all", f"{damper}@all", "delay@all", *tilt)
+        soft = ["floor_softness"] if all("base_pos" in r.channels for r in recordings) else []
+        names = (*root, f"{gain}@all", f"{damper}@all", "delay@all", *tilt, *soft)
         # Where drives rub, one ratio for all gains may go far wrong, and a light base with it: what
         # begins there may not come back.
         first = [
