@@ -61,8 +61,6 @@ NOISES = (0.025, 0.05, 0.1, 0.2, 0.4)
 BESIDE = ("asap", "intervals", *(f"noise-{size:g}" for size in NOISES))
 """Rows that are made where they are asked for."""
 KNOWN = (*ROWS, *BESIDE, *SWEPT, OUTSIDE)
-VARIED = 8
-"""Simulators within intervals."""
 FIRST_UNIT = 63
 """Of seed 0; units below it were seen while methods and trackers were made."""
 STEP = 0.002
@@ -142,10 +140,14 @@ class Cell:
         return taught_takes(self.loop.closed(1, self.policy), self.loop.path / "data_1")
 
     def settings(self, row: str) -> TrainSettings:
-        """Of its tuning: equal but for what the row is about."""
+        """Of its tuning: equal but for what the row is about, and a robot is one alone."""
+        how = FINETUNED.with_samples(self.args.tuning)
+        if row == "ceiling":
+            return replace(how, vary=0, ranges="")
+        if row == "intervals":
+            return replace(how, ranges="intervals")
         noise = float(row.removeprefix("noise-")) if row.startswith("noise-") else 0.0
-        varied = VARIED if row == "intervals" else 0
-        return replace(FINETUNED, action_noise=noise, vary=varied).with_samples(self.args.tuning)
+        return replace(how, action_noise=noise)
 
     def tuned(self, row: str) -> Policy:
         """The policy of a row."""
@@ -247,7 +249,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--rows", nargs="+", choices=KNOWN, default=list(ROWS))
     parser.add_argument("--samples", type=float, default=4e6, help="of a training")
-    parser.add_argument("--tuning", type=float, default=6e5, help="samples of each tuning")
+    parser.add_argument("--tuning", type=float, default=1.2e6, help="samples of each tuning")
     parser.add_argument("--budget", type=float, default=600.0, help="seconds of PPO on a delta")
     parser.add_argument("--out", type=Path, default=Path("out/closed_loop"))
     parser.add_argument("--results", type=Path, default=Path("docs/closed_loop.json"))

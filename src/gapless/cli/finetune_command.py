@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gapless.motions import Motion
     from gapless.policies import Policy
     from gapless.robots import Robot
+    from gapless.tracking import TrainSettings
     from gapless.worlds.world import World
 
 
@@ -49,17 +50,21 @@ class Finetune(TrainingOptions):
     """
     noise: float = 0.0
     """Added to targets at every step, rad, uniform: ASAP's baseline of action noise."""
-    vary: int = 0
-    """Simulators at once that differ: of a run, within the 95 % intervals of what was identified;
-    of --world, as in ASAP's Table VI. 0 is the one alone."""
-    ranges: str = ""
-    """With --vary, instead of these: asap (Table VI), narrow (around a model that is believed),
-    wide (loads included), or intervals."""
+    vary: int | None = None
+    """Simulators at once that differ: 8 by default, 0 is the one alone. A hidden robot is one."""
+    ranges: str | None = None
+    """How they differ: narrow (around a model that is believed), asap (Table VI), wide (loads
+    included), or intervals (of what a run identified). By default narrow, and where --vary is given
+    the intervals of a run, asap of --world."""
+    sensor_noise: float | None = None
+    """Share of ASAP's noise of what the policy sees; 1 by default."""
+    push: float | None = None
+    """Speed given to the base at once, now and then, m/s; 0.3 by default of a robot on a floor."""
     samples: float = 1.2e6
     """Control steps in all."""
-    trim: int = 2
-    """Rounds of least squares on gains and offsets of its actions before PPO; 0 is none."""
-    exploration: float = 0.1
+    trim: int = 0
+    """Rounds of least squares on gains and offsets of its actions before PPO."""
+    exploration: float = 0.2
     """Standard deviation of actions to begin with."""
     physics_step: float = 0.005
     """Longest physics step, s; a run has its own."""
@@ -71,24 +76,34 @@ def run(arguments: list[str]) -> int:
     from gapless.policies import Policy
     from gapless.recordings import Dataset
     from gapless.tracking import finetune
-    from gapless.tracking.training import FINETUNED
 
     policy = Policy.load(args.policy)
-    how = replace(
-        FINETUNED,
-        environments=args.environments,
-        action_noise=args.noise,
-        noise=args.exploration,
-        trim=args.trim,
-        vary=args.vary,
-        ranges=args.ranges,
-    ).with_samples(args.samples)
     world = _world(args, policy)
+    how = _settings(args, world)
     motion = _motion(args, world.robot)
     takes = () if args.takes is None else Dataset.open(args.takes)
     training = partial(finetune, policy, world, args.out, how, motion=motion, takes=takes)
     where = next((f"--{k}", str(v)) for k, v in _places(args).items() if v is not None)
     return trained(args, training, evaluated(args, world.robot, *where))
+
+
+def _settings(args: Finetune, world: World) -> TrainSettings:
+    """Those that suit the world, but for what was said."""
+    from gapless.tracking.training import finetuned_in
+
+    usual = finetuned_in(world, args.environments)
+    said = {k: getattr(args, k) for k in ("vary", "ranges", "sensor_noise", "push")}
+    told = {name: value for name, value in said.items() if value is not None}
+    if "vary" in told:
+        told.setdefault("ranges", "")
+    how = replace(
+        usual,
+        action_noise=args.noise,
+        noise=args.exploration,
+        trim=args.trim,
+        **told,
+    )
+    return how.with_samples(args.samples)
 
 
 def _world(args: Finetune, policy: Policy) -> World:
@@ -108,7 +123,7 @@ def _world(args: Finetune, policy: Policy) -> World:
         raise unknown("stage", args.stage, STAGES)
     worlds = Run.open(args.run).worlds()
     found = worlds.get(args.stage, list(worlds.values())[-1])
-    drawn = args.vary and args.ranges in ("", "intervals")
+    drawn = args.ranges == "intervals" or ((args.vary or 0) > 0 and not args.ranges)
     if drawn and getattr(found, "calibration", None) is None:
         raise GaplessError(
             f"--vary draws from the intervals of identified parameters, and {args.run} has none "

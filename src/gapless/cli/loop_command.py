@@ -92,11 +92,12 @@ def _settings(args: Loop) -> LoopSettings:
     from gapless.tracking.training import FINETUNED
 
     many = args.environments
+    tuning = replace(FINETUNED, environments=many, vary=min(FINETUNED.vary, many))
     return LoopSettings(
         rounds=args.rounds,
         takes=args.takes,
         train=TrainSettings(environments=many).with_samples(args.samples),
-        finetune=replace(FINETUNED, environments=many).with_samples(args.tune_samples),
+        finetune=tuning.with_samples(args.tune_samples),
         seed=args.seed,
     )
 

@@ -46,7 +46,10 @@ def whole_episodes(
         looked = task.observed
         if seen is not None:
             seen.append(looked)
-        state = world.step(task.command(act(looked).astype(float), True).target)
+        told = task.command(act(looked).astype(float), True)
+        if told.push is not None and told.push.any():
+            world.push(told.push)
+        state = world.step(told.target)
         lost = world.health.diverged
         task.reward(state, lost)
         failed |= lost | (task.distance > FAR)

@@ -26,7 +26,7 @@ from gapless.tracking.tracking_task import SensorNoise, TrackingTask
 from gapless.tracking.train_settings import TrainSettings
 from gapless.worlds.world import World
 
-JUDGES = 16
+JUDGES = 48
 """Episodes that choose between the rounds of a training."""
 JUDGED = StartNoise(Scenario().start_noise, 0.0, 0.0, 0.0, 0.0, 0.0)
 """Their starts, as `evaluate` has them: a policy that does not see where it is cannot make good
@@ -56,9 +56,17 @@ class TrackerTraining:
         return "elu" if self.begun is None else self.begun.activation
 
     def task(
-        self, world: World, environments: int, where: str, judging: bool = False
+        self,
+        world: World,
+        environments: int,
+        where: str,
+        judging: bool = False,
+        calm: bool = False,
     ) -> TrackingTask:
-        """Episodes of it; those that judge have no noise but that of their joints at the start."""
+        """Episodes of it; those that judge have starts of their own, calm ones no disturbance.
+
+        A round that follows closely and falls when it is nudged is not the best one.
+        """
         how = self.settings
         sensed = SensorNoise(**{k: how.sensor_noise * v for k, v in asdict(SensorNoise()).items()})
         return TrackingTask(
@@ -71,8 +79,8 @@ class TrackerTraining:
             ),
             starts=JUDGED if judging else StartNoise().scaled(how.start_noise),
             where=where,
-            sensors=sensed if how.sensor_noise and not judging else None,
-            push=0.0 if judging else how.push,
+            sensors=sensed if how.sensor_noise and not calm else None,
+            push=0.0 if calm else how.push,
             action_noise=0.0 if judging else how.action_noise,
             truth=partial(really, world),
             missed=self.missed,

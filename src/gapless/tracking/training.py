@@ -30,6 +30,7 @@ from gapless.tracking.tracking_contract import MOTION_FILE, PORTS, tracking_cont
 from gapless.tracking.train_settings import TrainSettings
 from gapless.tracking.training_worlds import world_to_train_in
 from gapless.tracking.trim_fit import TrimFit
+from gapless.tracking.varied_worlds import can_be_varied
 from gapless.worlds.world import World
 
 NEAR = 0.05
@@ -93,7 +94,8 @@ def finetune(
         world: to train in; the policy runs without its corrections afterwards.
         out: folder of the new policy.
         settings: of the training; the critic begins anew, and warms up before the policy moves.
-            With `vary`, in so many simulators like this one at once.
+            With `vary`, in so many simulators like this one at once. By default
+            `finetuned_in(world)`.
         motion: what it follows; the one beside the policy by default.
         takes: recordings of this very policy on the robot, with its base. What the world misses of
             their mean path it will miss of the new policy's too, more or less: bodies shall be
@@ -104,7 +106,7 @@ def finetune(
         overwrite: replace a policy that is already there.
         watch: told how far it is.
     """
-    settings = settings or FINETUNED
+    settings = settings or finetuned_in(world)
     refuse_occupied(Path(out).resolve(), overwrite)  # before takes are played
     world = world_to_train_in(world, settings, seed).at_rate(policy.contract.rate)
     motion = motion or followed(policy, world.robot)
@@ -120,18 +122,37 @@ def finetune(
 
 FINETUNED = replace(
     TrainSettings(),
-    noise=0.1,
+    noise=0.2,
+    sensor_noise=1.0,
+    push=0.3,
+    vary=8,
+    ranges="narrow",
     warm_up=10,
-    trim=2,
     distance=0.6,
     penalties=1.0,
     tightening=0.0,
-    ppo=replace(TrainSettings().ppo, rate=2e-5, gamma=0.99),
+    ppo=replace(TrainSettings().ppo, rate=5e-5, gamma=0.99),
 ).with_samples(1.2e6)
 """Of `finetune` by default: a third of the samples of a training, less noise, and the reward as it
 is at the end of a training. Steps begin small and grow with what they change: the first ones of a
 training's size undo a good policy, which does not come back. What drifts, drifts over seconds: the
-reward is looked at over as long. A trim comes first: few numbers are found in few control steps."""
+reward is looked at over as long. No simulator is right to the last millimetre or radian: a policy
+that is tuned in one alone learns what is particular to it, and falls on the robot."""
+
+
+def finetuned_in(world: World, environments: int = FINETUNED.environments) -> TrainSettings:
+    """FINETUNED with so many environments, but for what a world cannot do.
+
+    Hidden robots and worlds that differ already are not varied, and who is held is not pushed.
+    """
+    vary = min(FINETUNED.vary, environments) if can_be_varied(world) else 0
+    return replace(
+        FINETUNED,
+        environments=environments,
+        vary=vary,
+        ranges=FINETUNED.ranges if vary else "",
+        push=FINETUNED.push if world.robot.mount == "free" else 0.0,
+    )
 
 
 def missed_path(path: PathPrediction, world: World, frames: MotionFrames) -> np.ndarray:

@@ -119,7 +119,7 @@ class TrimFit:
     def _part(self, trims: np.ndarray) -> _TrimsPlayed:
         many = len(trims) * self._episodes
         world = self._job.world.twin()  # of its own: a play depends on its trims alone
-        task = self._job.task(world, many, "first", judging=True)
+        task = self._job.task(world, many, "first", judging=True, calm=True)
         act = self._network(np.repeat(trims, self._episodes, axis=0))
         paths: list[np.ndarray] = []
 

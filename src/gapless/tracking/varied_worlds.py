@@ -23,15 +23,24 @@ def varied_world(world: World, count: int, seed: int = 0, ranges: str = "") -> M
             ASAP's Table VI of a nominal one.
     """
     corrected = world if isinstance(world, CorrectedWorld) else None
+    inner = _inner(world)
     ranges = ranges or ("asap" if corrected is None else INTERVALS)
     if ranges == INTERVALS:
         return world_within(world, count, seed)
-    inner = world if corrected is None else corrected.world
     if not isinstance(inner, EngineWorld):
         raise DataError("only the simulator of a robot can be varied, not a hidden robot")
     rng = np.random.default_rng([seed, 6])
     drawn = [RANGES[ranges].draw(inner, rng) for _ in range(count)]
     return MixedWorld(drawn if corrected is None else [corrected.on(each) for each in drawn])
+
+
+def can_be_varied(world: World) -> bool:
+    """Whether there is a simulator whose figures can be changed."""
+    return isinstance(_inner(world), EngineWorld)
+
+
+def _inner(world: World) -> World:
+    return world.world if isinstance(world, CorrectedWorld) else world
 
 
 def world_within(world: World, count: int, seed: int = 0) -> MixedWorld:
