@@ -10,10 +10,11 @@ is tuned on the robot itself. A seed draws the robot's unit, the training, the t
     python benchmarks/closed_loop.py kick_level1_filter.pkl --policy kick.toml --rows vanilla ours
     python benchmarks/closed_loop.py --queue benchmarks/closed_loop_queue.toml --motions MOTIONS
 
-Every cell that the results have is not made again. Rows beside the table: `asap` (a delta of all
-joints), `intervals` (tuned in simulators within the intervals of what was identified), `noise-B`
-(in the nominal one, targets disturbed by up to B rad), and those of `closed_loop_sweeps.py`. A
-queue goes on after a cell that cannot be made, and ends with 1.
+Every cell that the results have is not made again. Rows beside the table: `raw` (tuned in the
+nominal simulator, with the same variation), `asap` (a delta of all joints), `intervals` (tuned in
+simulators within the intervals of what was identified), `noise-B` (in the nominal one, targets
+disturbed by up to B rad), and those of `closed_loop_sweeps.py`. A queue goes on after a cell that
+cannot be made, and ends with 1.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ ROWS = (
 )
 NOISES = (0.025, 0.05, 0.1, 0.2, 0.4)
 """ASAP's, rad."""
-BESIDE = ("asap", "intervals", *(f"noise-{size:g}" for size in NOISES))
+BESIDE = ("raw", "asap", "intervals", *(f"noise-{size:g}" for size in NOISES))
 """Rows that are made where they are asked for."""
 KNOWN = (*ROWS, *BESIDE, *SWEPT, OUTSIDE)
 FIRST_UNIT = 63
@@ -129,7 +130,7 @@ class Cell:
         if row in SWEPT:
             run = self.loop.closed(1, self.policy)
             return swept_simulator(run, self.bench.split, row, self.seed)
-        if row.startswith("noise-"):
+        if row == "raw" or row.startswith("noise-"):
             return MujocoWorld(self.robot, self.policy.contract.rate, physics_step=STEP)
         bench = replace(self.bench, settings={}) if row == "asap" else self.bench
         return METHODS[row.removesuffix("-ankles")](bench)

@@ -32,6 +32,16 @@ LOAD = {"torso_link": Payload(mass=4.0)}
 EFFECTS = Effects(delay=0.018, imu_pitch=-0.055, imu_roll=0.02)
 RUB = 0.3
 """Dry friction more than nominal, N·m."""
+ALONE = replace(
+    FINETUNED,
+    noise=0.1,
+    sensor_noise=0.0,
+    push=0.0,
+    vary=0,
+    ranges="",
+    ppo=replace(FINETUNED.ppo, rate=2e-5),
+)
+"""Tuned in the robot itself, which needs no variation."""
 
 
 def altered(robot: Robot) -> World:
@@ -59,7 +69,7 @@ def main() -> None:
     args = parser.parse_args()
     robot = Robot.load("g1_23dof", mount="free")
     motion, policy = read_motions(args.motion, robot)[0], Policy.load(args.policy)
-    how = replace(FINETUNED, trim=args.trim).with_samples(args.samples)
+    how = replace(ALONE, trim=args.trim).with_samples(args.samples)
     folder = args.out / f"{motion.name}_trim{args.trim}_{args.seed}"
     with progress("tuning") as watch:
         tuned = finetune(

@@ -26,7 +26,12 @@ from gapless.recordings.recording import Recordings
 from gapless.robots import Robot
 from gapless.tracking.tracker_files import Tracker
 from gapless.tracking.tracker_training import TrackerJudge, TrackerTraining
-from gapless.tracking.tracking_contract import MOTION_FILE, PORTS, tracking_contract
+from gapless.tracking.tracking_contract import (
+    MOTION_FILE,
+    PORTS,
+    require_trackable,
+    tracking_contract,
+)
 from gapless.tracking.train_settings import TrainSettings
 from gapless.tracking.training_worlds import world_to_train_in
 from gapless.tracking.trim_fit import TrimFit
@@ -108,6 +113,7 @@ def finetune(
     """
     settings = settings or finetuned_in(world)
     refuse_occupied(Path(out).resolve(), overwrite)  # before takes are played
+    require_trackable(policy.contract, world.robot)  # as it was given, not as it is varied
     world = world_to_train_in(world, settings, seed).at_rate(policy.contract.rate)
     motion = motion or followed(policy, world.robot)
     refuse_untrackable(motion, world.robot)
