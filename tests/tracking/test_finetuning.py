@@ -26,8 +26,9 @@ from gapless.policies.policy_contract import Ports
 from gapless.progress import Progress
 from gapless.robots import Robot
 from gapless.tracking import tracker_training
-from gapless.tracking.training import FINETUNED, own_contract
-from gapless.worlds import MujocoWorld
+from gapless.tracking.tracker_training import TrackerJudge, TrackerTraining
+from gapless.tracking.training import FINETUNED, finetuned_in, own_contract
+from gapless.worlds import HiddenWorld, MujocoWorld
 from gapless.worlds.mixed_world import MixedWorld
 from hidden_pair import STEP
 from pendulum import swings, weakened
@@ -225,3 +226,27 @@ def test_settings_of_tuning_are_gentle() -> None:
     assert FINETUNED.noise < TINY.noise and FINETUNED.warm_up > 0 and FINETUNED.tightening == 0
     with pytest.raises(GaplessError):
         replace(FINETUNED, noise=-1.0)
+
+
+def test_a_tuning_suits_its_world(walker: Robot, rod: Robot) -> None:
+    """Simulators are varied, hidden robots are not; who is held is not pushed."""
+    assert finetuned_in(MujocoWorld(walker)) == FINETUNED
+    few = finetuned_in(MujocoWorld(walker), 4)
+    assert (few.environments, few.vary) == (4, 4)
+    hidden = finetuned_in(HiddenWorld(walker, "mild"))
+    assert (hidden.vary, hidden.ranges, hidden.push) == (0, "", FINETUNED.push)
+    held = finetuned_in(MujocoWorld(rod))
+    assert (held.vary, held.push) == (FINETUNED.vary, 0.0)
+
+
+def test_rounds_are_judged_under_the_noise_of_the_training(swinger: Policy, rod: Robot) -> None:
+    """But for what is asked to be calm."""
+    world = MujocoWorld(rod, physics_step=STEP)
+    frames = MotionFrames.of(swings(), rod, world.rate)
+    begun, contract = read_mlp(swinger.network.path), own_contract(swinger, frames, "judged")
+    errors = []
+    for noise in (0.0, 3.0):
+        how = replace(TINY, sensor_noise=noise)
+        job = TrackerTraining(world, frames, contract, how, begun, 0)
+        errors.append(TrackerJudge(job).error(begun))
+    assert errors[1] > 1.05 * errors[0]

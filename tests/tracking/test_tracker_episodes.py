@@ -90,3 +90,13 @@ def test_one_that_diverges_has_failed(rod: Robot, steps: int) -> None:
     assert np.isfinite(found).all()
     np.testing.assert_array_equal(found[[0, 2, 3]], plain[[0, 2, 3]])
     assert found[1] > plain[1] and found[1] > FAR * (steps - 3) / steps
+
+
+def test_pushes_are_felt(walker: Robot, frames: MotionFrames) -> None:
+    """What disturbs a training disturbs the episodes that judge it."""
+    errors = []
+    for push in (0.0, 1.0):
+        task = task_of(frames, walker, push=push, push_every=0.1)
+        world = MujocoWorld(walker, 50, physics_step=0.005)
+        errors.append(whole_episodes(world, task, constant(task, 0.0)).mean())
+    assert errors[1] > 1.05 * errors[0]
